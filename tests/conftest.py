@@ -1,8 +1,10 @@
-"""Shared fixtures: a cache of one's own per session, and the real data where it is present."""
+"""Shared fixtures: a cache of the session's own, and the real data where it is present."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,11 +12,26 @@ import pytest
 PROJECT = Path(__file__).resolve().parents[1]
 SHARED_DATA = PROJECT.parent / "shared" / "data"
 
+# Test processes share the cores: let each numerical library use one thread.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+os.environ["MPLBACKEND"] = "Agg"
 
-@pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Tests never read or write the user's cache; worker processes inherit the variable."""
-    os.environ.setdefault("SIGNPOST_CACHE", str(tmp_path_factory.mktemp("cache")))
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tests never read or write the user's cache. Workers inherit the folder, so it is filled once."""
+    if not hasattr(config, "workerinput"):
+        config.stash[_CACHE] = tempfile.mkdtemp(prefix="signpost-test-cache-")
+        os.environ["SIGNPOST_CACHE"] = config.stash[_CACHE]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the session's cache."""
+    if _CACHE in config.stash:
+        shutil.rmtree(config.stash[_CACHE], ignore_errors=True)
+
+
+_CACHE = pytest.StashKey[str]()
 
 
 @pytest.fixture(scope="session")
