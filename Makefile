@@ -22,7 +22,7 @@ $(VENV)/.installed: pyproject.toml
 $(VENV)/.installed-test: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python >= 3.10 is needed, this is " + sys.version)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed
@@ -35,9 +35,10 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python -m pytest tests/bench -p no:xdist -s
 
 lint: $(VENV)/.installed-test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 clean:
 	rm -rf $(VENV) runs build *.egg-info .pytest_cache .ruff_cache .benchmarks .hypothesis

@@ -13,9 +13,18 @@ from pathlib import Path
 
 from signpost_kit.errors import DataError, StorageError
 
-__all__ = ["atomic_path", "cache_dir", "hash_bytes", "hash_file", "inside", "safe_name", "write_bytes", "write_text"]
+__all__ = [
+    "atomic_path",
+    "cache_dir",
+    "hash_bytes",
+    "hash_file",
+    "inside",
+    "safe_name",
+    "write_bytes",
+    "write_text",
+]
 
-_UNSAFE = re.compile(r"[^\w.@+-]+", re.ASCII)
+_UNSAFE = re.compile(r"[^\w.@+-]+|\.{2,}", re.ASCII)
 _NAME_LIMIT = 120  # bytes; leaves room for a suffix below the 255 that most file systems allow
 
 
@@ -27,8 +36,10 @@ def hash_bytes(data: bytes) -> str:
 def hash_file(path: Path) -> str:
     """:func:`hash_bytes` of a file, read in pieces."""
     with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()[:32] if hasattr(hashlib, "file_digest") else (
-            hash_bytes(handle.read())
+        return (
+            hashlib.file_digest(handle, "sha256").hexdigest()[:32]
+            if hasattr(hashlib, "file_digest")
+            else (hash_bytes(handle.read()))
         )
 
 
@@ -37,7 +48,12 @@ def safe_name(identifier: str) -> str:
 
     Identifiers that are already safe stay as they are; others get a short hash, so `a/b` and `a_b` never meet.
     """
-    if identifier and not _UNSAFE.search(identifier) and identifier[0] not in ".-" and len(identifier) <= _NAME_LIMIT:
+    if (
+        identifier
+        and not _UNSAFE.search(identifier)
+        and identifier[0] not in ".-"
+        and len(identifier) <= _NAME_LIMIT
+    ):
         return identifier
     stem = _UNSAFE.sub("_", identifier).lstrip(".-")[: _NAME_LIMIT - 12] or "item"
     return f"{stem}~{hash_bytes(identifier.encode())[:10]}".replace("~", "-")
@@ -48,7 +64,9 @@ def inside(root: Path, relative: str | Path) -> Path:
     base = root.resolve()
     path = (base / relative).resolve()
     if not path.is_relative_to(base):
-        raise DataError(f"the path {str(relative)!r} points outside {root}; paths in data must stay in their folder")
+        raise DataError(
+            f"the path {str(relative)!r} points outside {root}; paths in data must stay in their folder"
+        )
     return path
 
 
@@ -86,6 +104,7 @@ def storage_error(error: OSError, path: Path) -> StorageError:
         errno.EPERM: "no permission to write there: choose another folder or change its rights",
         errno.EROFS: "the file system is read-only: choose another folder",
         errno.ENOTDIR: "a part of that path is a file, not a folder: choose another folder",
+        errno.EEXIST: "a part of that path is a file, not a folder: choose another folder",
     }.get(error.errno or 0, error.strerror or str(error))
     return StorageError(f"cannot write {path}: {remedy}")
 

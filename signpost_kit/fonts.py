@@ -95,7 +95,9 @@ def font_file(script: str) -> tuple[Path, int]:
     folder = _package_folder("manimgx_fonts", "manimgx-fonts")
     path = folder / ("NotoSans[wght].ttf" if script in _PLAIN else f"NotoSans{script}[wght].ttf")
     if not path.is_file():
-        raise DataError(f"no font for the script {script!r}; allowed: Latin, Greek, Cyrillic, Han and the Noto Sans set")
+        raise DataError(
+            f"no font for the script {script!r}; allowed: Latin, Greek, Cyrillic, Han and the Noto Sans set"
+        )
     return path, 0
 
 
@@ -116,8 +118,9 @@ def missing_glyphs(text: str, script: str) -> str:
 def _open(script: str, size: int, weight: int) -> ImageFont.FreeTypeFont:
     path, index = font_file(script)
     font = ImageFont.truetype(str(path), size, index=index)
-    font.set_variation_by_axes([weight if axis["name"] in (b"Weight", "Weight") else axis["default"]
-                                for axis in font.get_variation_axes()])
+    font.set_variation_by_axes(
+        [weight if axis["name"] in (b"Weight", "Weight") else axis["default"] for axis in font.get_variation_axes()]
+    )
     return font
 
 

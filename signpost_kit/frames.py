@@ -69,9 +69,7 @@ def check_frame(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
     wanted = COLUMNS[kind]
     missing = [name for name in wanted if name not in frame.columns]
     if missing:
-        raise DataError(
-            f"the {kind} table lacks the column(s) {', '.join(missing)}; it needs {', '.join(wanted)}"
-        )
+        raise DataError(f"the {kind} table lacks the column(s) {', '.join(missing)}; it needs {', '.join(wanted)}")
     extra = [name for name in frame.columns if name not in wanted]
     out = frame[[*wanted, *extra]]
     casts = {name: kind_ for name, kind_ in wanted.items() if kind_ == _FLOAT and out[name].dtype != kind_}

@@ -42,7 +42,17 @@ def test_ci_calls_the_readmes_test_command(project: Path) -> None:
 
 
 def test_importing_the_package_is_cheap() -> None:
-    heavy = ["torch", "matplotlib", "seaborn", "openai", "anthropic", "google.genai", "sklearn", "cv2", "onnxruntime"]
+    heavy = [
+        "torch",
+        "matplotlib",
+        "seaborn",
+        "openai",
+        "anthropic",
+        "google.genai",
+        "sklearn",
+        "cv2",
+        "onnxruntime",
+    ]
     code = (
         "import sys, signpost_kit, signpost_kit.benchmark, signpost_kit.metrics, signpost_kit.models, "
         "signpost_kit.evaluation, signpost_kit.parsing, signpost_kit.stats, signpost_kit.cli; "
@@ -78,7 +88,9 @@ def test_notebooks_are_committed_clean(project: Path) -> None:
 
 def test_no_machine_path_or_registry_address_is_committed(project: Path) -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=project, capture_output=True, text=True, check=False).stdout
-    bad = re.compile("index-" + r"url\s*=?\s*https?:|find-" + r"links\s*=?\s*https?:|" + re.escape(str(project)) + "/")
+    bad = re.compile(
+        "index-" + r"url\s*=?\s*https?:|find-" + r"links\s*=?\s*https?:|" + re.escape(str(project)) + "/"
+    )
     suffixes = {".py", ".md", ".toml", ".yml", ".txt", ".ipynb", ".sh", ".csv", ""}
     names = [project / name for name in listed.splitlines()]
     for path in (p for p in names if p.suffix in suffixes and p.is_file() and p.stat().st_size < 1_000_000):

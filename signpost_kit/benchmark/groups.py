@@ -112,12 +112,13 @@ class Benchmark:
             return empty_frame("groups")
         nan = float("nan")
         rows = [
-            (g.dataset, g.group_id, g.lat, g.lon, g.trap.lat if g.trap else nan, g.trap.lon if g.trap else nan)
+            (g.dataset, g.group_id, g.lat, g.lon)
+            + ((g.trap.lat, g.trap.lon) if g.trap else (nan, nan))
             + (g.tier, g.city, g.country)
             for g in self.groups
         ]
         names = ["dataset", "group_id", "lat", "lon", "trap_lat", "trap_lon", "tier", "city", "country"]
-        return check_frame(pd.DataFrame(rows, columns=names), "groups")
+        return check_frame(pd.DataFrame(rows, columns=pd.Index(names)), "groups")
 
     def write(self, path: Path | str | None = None) -> Path:
         """Write groups.jsonl and benchmark.json (pictures are written by whoever makes them); return the folder."""

@@ -44,7 +44,14 @@ class Request:
     @property
     def key(self) -> str:
         """The reply's key: (task, model, image hash, prompt hash, decoding, sample index), nothing else."""
-        parts = [self.task, self.model, self.image_hash, self.prompt_hash, asdict(self.decoding), self.sample_index]
+        parts = [
+            self.task,
+            self.model,
+            self.image_hash,
+            self.prompt_hash,
+            asdict(self.decoding),
+            self.sample_index,
+        ]
         return hash_bytes(json.dumps(parts, sort_keys=True).encode())
 
 

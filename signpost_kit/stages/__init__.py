@@ -1,0 +1,48 @@
+"""The stages of a SIGNPOST run, in order; each turns the previous one's groups into its own.
+
+`STAGES[name](run)` does the work of one stage and records what it did; :meth:`signpost_kit.run.Run.ensure`
+decides which of them have to run. A stage may be killed at any moment: run it again and it goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from signpost_kit.run import Run
+
+__all__ = ["ORDER", "STAGES"]
+
+ORDER: tuple[str, ...] = (
+    "sources",
+    "screening",
+    "taxonomy",
+    "replacements",
+    "targets",
+    "synthesis",
+    "evaluation",
+    "scoring",
+)
+_MODULES = {
+    "sources": "construction",
+    "screening": "construction",
+    "taxonomy": "wording",
+    "replacements": "wording",
+    "targets": "wording",
+    "synthesis": "synthesis",
+    "evaluation": "measurement",
+    "scoring": "measurement",
+}
+
+
+def _lazily(name: str) -> Callable[[Run], None]:
+    def call(run: Run) -> None:
+        getattr(import_module(f"signpost_kit.stages.{_MODULES[name]}"), name)(run)
+
+    call.__name__ = name
+    return call
+
+
+STAGES: dict[str, Callable[[Run], None]] = {name: _lazily(name) for name in ORDER}

@@ -1,0 +1,83 @@
+"""The last two stages: ask every model about every picture, and score the replies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from signpost_kit.errors import DataError
+from signpost_kit.stages.common import recording
+
+if TYPE_CHECKING:
+    from signpost_kit.run import Run
+
+__all__ = ["evaluation", "scoring"]
+
+
+def evaluation(run: Run) -> None:
+    """Ask every model about every variant; replies that the store already holds are not asked again."""
+    from signpost_kit.evaluation import evaluate
+    from signpost_kit.models.base import Decoding
+    from signpost_kit.models.embedded import prepare
+
+    options, models = run.profile.evaluation, run.profile.models
+    prepare(models)
+    with recording(run, "evaluation") as record, run.store() as store:
+        summary = evaluate(
+            run.benchmark(),
+            models,
+            task=options.task,
+            store=store,
+            variants=options.variants,
+            samples=options.samples,
+            decoding=Decoding(options.temperature, options.max_tokens),
+            timeout_s=options.timeout_s,
+            concurrency=options.concurrency,
+            retry=run.retry,
+        )
+        record.counts |= {
+            "models": len(models),
+            "requests": summary.asked + summary.reused,
+            "asked": summary.asked,
+            "reused": summary.reused,
+            "ok": summary.ok,
+        }
+        record.counts |= {f"status_{name}": n for name, n in sorted(summary.failures.items())}
+        for model, reason in summary.stopped.items():
+            record.reject(model, reason)
+        run.save_table("coverage", store.coverage())
+
+
+def scoring(run: Run) -> None:
+    """Score the replies: every number with its coverage, both readings of failures, and an interval."""
+    from signpost_kit.metrics import score_signpost
+
+    options = run.profile.scoring
+    benchmark = run.benchmark()
+    with recording(run, "scoring") as record, run.store() as store:
+        predictions = _current(store.predictions(), benchmark.to_frame(), run.profile.models)
+        frames = score_signpost(
+            predictions,
+            benchmark,
+            alpha=options.alpha,
+            tfr_radius_km=options.tfr_radius_km,
+            n_resamples=options.n_resamples,
+            seed=options.seed,
+        )
+        for name, frame in frames.items():
+            run.save_table(name, frame)
+        record.counts |= {"replies": len(predictions), "answered": int((predictions["status"] == "ok").sum())}
+        record.counts["models"] = int(predictions["model"].nunique())
+
+
+def _current(predictions: pd.DataFrame, groups: pd.DataFrame, models: list[str]) -> pd.DataFrame:
+    """Only what this profile asks for: a store may hold replies of groups and models that have left it."""
+    keep = predictions["group_id"].isin(groups["group_id"]) & predictions["model"].isin(models)
+    kept = predictions[keep]
+    if kept.empty:
+        raise DataError(
+            "the store holds no reply of this run's models and groups: run the stage 'evaluation' first"
+        )
+    # Categories of models that left would come back as empty rows in every group-by.
+    return kept.assign(**{c: kept[c].astype(str) for c in ("model", "dataset", "group_id", "variant", "status")})
