@@ -1,0 +1,134 @@
+"""How an evaluation is going: counts that the runner updates, and a bar or plain lines that show them."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+__all__ = ["Progress", "Tally"]
+
+_LINE_EVERY_S = 10.0
+
+
+@dataclass
+class Tally:
+    """Counts of one run of asking. Rows are (model, group, variant, sample); a question may answer several rows."""
+
+    total: int = 0
+    """Questions to ask."""
+    done: int = 0
+    """Questions answered or failed, and stored."""
+    asked: int = 0
+    """Questions put to models, and stored."""
+    asked_rows: int = 0
+    reused_rows: int = 0
+    """Rows whose answer another process stored meanwhile."""
+    statuses: Counter[str] = field(default_factory=Counter)
+    """Of the rows that were asked or reused."""
+    cost_usd: float = 0.0
+    attempts: int = 0
+    stopped: dict[str, str] = field(default_factory=dict)
+    """Model -> why it is not asked any further."""
+    pools: dict[str, list[int]] = field(default_factory=dict)
+    """Pool -> [questions left, questions done]."""
+
+    def finish(self, pool: str) -> None:
+        """One question of a pool is settled."""
+        self.done += 1
+        self.pools[pool][0] -= 1
+        self.pools[pool][1] += 1
+
+    def reuse(self, pool: str, status: str, rows: int) -> None:
+        """One question needed no asking after all: another process stored its reply meanwhile."""
+        self.reused_rows += rows
+        self.statuses[status] += rows
+        self.finish(pool)
+
+    def skip(self, pool: str) -> None:
+        """One question of a pool will not be asked."""
+        self.total -= 1
+        self.pools[pool][0] -= 1
+
+    def line(self, seconds: float) -> str:
+        """Rate, time left (of the slowest pool), failures and money, in one line."""
+        parts = [f"{self.done / seconds:.1f}/s" if seconds > 0 and self.done else "-/s", self._left(seconds)]
+        bad = Counter({status: n for status, n in self.statuses.items() if status != "ok" and n})
+        listed = ", ".join(f"{n} {status}" for status, n in bad.most_common())
+        parts.append(f"failed {sum(bad.values())}" + (f" ({listed})" if listed else ""))
+        if self.cost_usd:
+            parts.append(f"${self.cost_usd:.4f}")
+        if self.stopped:
+            parts.append(f"stopped: {', '.join(self.stopped)}")
+        return ", ".join(parts)
+
+    def _left(self, seconds: float) -> str:
+        waits = [seconds * left / done if done else None for left, done in self.pools.values() if left > 0]
+        if not waits:
+            return "0:00 left"
+        if any(wait is None for wait in waits):
+            return "? left"
+        longest = round(max(wait for wait in waits if wait is not None))
+        hours, rest = divmod(longest, 3600)
+        return f"{hours}:{rest // 60:02d}:{rest % 60:02d} left" if hours else f"{rest // 60}:{rest % 60:02d} left"
+
+
+class Progress:
+    """Shows a tally: a bar on a terminal (or when asked for), else a line about every ten seconds.
+
+    Parameters
+    ----------
+    shown
+        True: a bar. False: nothing. None: a bar on a terminal, else lines.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        tally: Tally,
+        *,
+        shown: bool | None = None,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._label, self._tally, self._clock = label, tally, clock
+        self._stream = stream or sys.stderr
+        self._start = self._last = clock()
+        self._lines = shown is None and not self._stream.isatty()
+        self._bar = self._make_bar() if shown or (shown is None and not self._lines) else None
+
+    def refresh(self) -> None:
+        """Show the counts as they are now; called often, draws seldom."""
+        now = self._clock()
+        text = self._tally.line(now - self._start)
+        if self._bar is not None:
+            self._bar.total = self._tally.total
+            self._bar.set_postfix_str(text, refresh=False)
+            self._bar.update(self._tally.done - self._bar.n)
+        elif self._lines and now - self._last >= _LINE_EVERY_S:
+            self._last = now
+            done, total = self._tally.done, self._tally.total
+            print(f"{self._label}: {done}/{total}, {text}", file=self._stream, flush=True)
+
+    def close(self) -> None:
+        """Draw the last state and end the bar."""
+        if self._bar is not None:
+            self.refresh()
+            self._bar.refresh()
+            self._bar.close()
+
+    def _make_bar(self) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a notebook without ipywidgets gets the plain bar, which is fine
+            from tqdm.auto import tqdm
+        return tqdm(
+            total=self._tally.total,
+            desc=self._label,
+            file=self._stream,
+            mininterval=0.2,
+            bar_format="{desc} {percentage:3.0f}% |{bar}| {n_fmt}/{total_fmt}{postfix}",
+        )
