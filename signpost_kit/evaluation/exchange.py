@@ -99,7 +99,7 @@ def export_jsonl(
     for place, part in frame.groupby(["dataset", "model", "variant"], observed=True, sort=False):
         dataset, model, variant = cast("tuple[str, str, str]", place)
         name = safe_name(model)
-        path = folder / safe_name(dataset) / kind / name / f"results_{variant}_{name}.jsonl"
+        path = folder / safe_name(dataset) / kind / name / f"results_{safe_name(variant)}_{name}.jsonl"
         lines = [_line(row, groups.get(row["group_id"])) for row in part.to_dict("records")]
         write_bytes(path, b"".join(lines))
         written.append(path)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from signpost_kit.errors import ConfigError
+from signpost_kit.errors import ConfigError, StorageError
 from signpost_kit.evaluation.asking import Politeness
 from signpost_kit.evaluation.plan import MissingPicture, Plan, PromptText, make_plan
 from signpost_kit.evaluation.pools import Question, ask_all, run_in_thread
@@ -160,8 +161,9 @@ def evaluate(
             concurrency=concurrency,
             progress=progress,
         )
-        for sample in range(samples):
-            opened.pack(task, sample)
+        with contextlib.suppress(StorageError):  # only makes reading faster; the replies are kept
+            for sample in range(samples):
+                opened.pack(task, sample)
         return summary
     finally:
         if opened is not store:

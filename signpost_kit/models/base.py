@@ -6,7 +6,7 @@ A provider is a small class with one method; concurrency, retries, storage, pars
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 

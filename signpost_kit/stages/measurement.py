@@ -56,7 +56,9 @@ def scoring(run: Run) -> None:
     options = run.profile.scoring
     benchmark = run.benchmark()
     with recording(run, "scoring") as record, run.store() as store:
-        predictions = _current(store.predictions(), benchmark.to_frame(), run.profile.models)
+        sample = None if run.profile.evaluation.samples > 1 else 0
+        predictions = store.predictions(run.profile.evaluation.task, sample, models=run.profile.models)
+        predictions = _current(predictions, benchmark.to_frame())
         frames = score_signpost(
             predictions,
             benchmark,
@@ -71,13 +73,9 @@ def scoring(run: Run) -> None:
         record.counts["models"] = int(predictions["model"].nunique())
 
 
-def _current(predictions: pd.DataFrame, groups: pd.DataFrame, models: list[str]) -> pd.DataFrame:
-    """Only what this profile asks for: a store may hold replies of groups and models that have left it."""
-    keep = predictions["group_id"].isin(groups["group_id"]) & predictions["model"].isin(models)
-    kept = predictions[keep]
+def _current(predictions: pd.DataFrame, groups: pd.DataFrame) -> pd.DataFrame:
+    """Only the groups of this benchmark: a store may hold replies of groups that have left it."""
+    kept = predictions[predictions["group_id"].isin(groups["group_id"])]
     if kept.empty:
-        raise DataError(
-            "the store holds no reply of this run's models and groups: run the stage 'evaluation' first"
-        )
-    # Categories of models that left would come back as empty rows in every group-by.
-    return kept.assign(**{c: kept[c].astype(str) for c in ("model", "dataset", "group_id", "variant", "status")})
+        raise DataError("the store holds no reply of this run's models and groups: run the stage 'evaluation' first")
+    return kept
