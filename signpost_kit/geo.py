@@ -41,7 +41,7 @@ def haversine_km(lat1: ArrayLike, lon1: ArrayLike, lat2: ArrayLike, lon2: ArrayL
 
     Notes
     -----
-    The argument of the arcsine is clamped to [0, 1]: rounding lifts it above 1 for 3.6 % of antipodal pairs.
+    The haversine is clamped to [0, 1]: rounding lifts it above 1 for nearly 4 % of antipodal pairs.
 
     Examples
     --------

@@ -49,7 +49,7 @@ class Request:
             self.model,
             self.image_hash,
             self.prompt_hash,
-            asdict(self.decoding),
+            vars(self.decoding),
             self.sample_index,
         ]
         return hash_bytes(json.dumps(parts, sort_keys=True).encode())

@@ -112,8 +112,6 @@ def without_thinking(text: str) -> str:
     position, thinking = 0, False
     for tag in _THINKING.finditer(text):
         if tag["shut"] or tag["shut2"]:
-            if not thinking:
-                kept.clear()
             position, thinking = tag.end(), False
         elif not thinking:
             kept.append(text[position : tag.start()])

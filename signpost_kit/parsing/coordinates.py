@@ -70,8 +70,8 @@ def parse_coordinates(text: str | None, *, echo: str | Iterable[Sequence[float]]
 
     Examples
     --------
-    >>> parse_coordinates("Around 33°51'25\\"S, 151°12'54\\"E.")[:4]
-    (-33.85694444444444, 151.215, 'ok', 'dms')
+    >>> parse_coordinates("Around 48°51'S, 2°21'W.")[:4]
+    (-48.85, -2.35, 'ok', 'dms')
     >>> parse_coordinates("I cannot tell where this is.").status
     'refused'
     """

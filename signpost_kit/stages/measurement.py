@@ -77,5 +77,5 @@ def _current(predictions: pd.DataFrame, groups: pd.DataFrame) -> pd.DataFrame:
     """Only the groups of this benchmark: a store may hold replies of groups that have left it."""
     kept = predictions[predictions["group_id"].isin(groups["group_id"])]
     if kept.empty:
-        raise DataError("the store holds no reply of this run's models and groups: run the stage 'evaluation' first")
+        raise DataError("no reply of this run's models and groups is stored: run the stage 'evaluation' first")
     return kept

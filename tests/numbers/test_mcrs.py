@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from pathlib import Path
 
 import numpy as np
@@ -73,8 +72,9 @@ def test_per_cent_is_refused_by_name():
         robustness(0.4, 0.4, 0.4, 0, 6.5)
 
 
-@given(share, share, share, st.floats(-5000, 20_000), share, share)
-def test_bounds_and_monotony(blank, random, adversarial, tbs, trapped, able):
+@given(share, st.tuples(share, share), st.floats(-5000, 20_000), share, share)
+def test_bounds_and_monotony(blank, edited, tbs, trapped, able):
+    random, adversarial = edited
     r = robustness(blank, random, adversarial, tbs, trapped)
     assert -1e-12 <= r <= 1 + 1e-12
     assert 0 <= mcrs(able, min(r, 1.0)) <= 100 + 1e-9
@@ -91,4 +91,4 @@ def test_published_tables_are_complete_and_named(tmp_path: Path, monkeypatch: py
     with pytest.raises(DataError, match="did you mean 'signpost/mcrs_leaderboard'"):
         published("signpost/leaderboard")
     with pytest.raises(DataError, match="no published table"):
-        published(os.path.join("..", "models"))
+        published("../models")

@@ -264,8 +264,6 @@ pieces = st.sampled_from(
         "0",
         ".",
         "to",
-    ]
-    + [
         "https://maps.google.com/?q=",
         "final",
         "\\",

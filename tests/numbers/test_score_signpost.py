@@ -190,6 +190,12 @@ def test_coverage_counts_by_hand():
     assert counts.loc[("tbs_km", "Adversarial")].tolist() == [3, 2, pytest.approx(2 / 3)]
 
 
+def test_macro_counts_are_sums_over_datasets():
+    predictions, groups = make(n_models=1, sizes=(3, 5), fail=0, skip=0)
+    macro = score_signpost(predictions, groups, n_resamples=0)["macro"]
+    assert set(macro.loc[macro["metric"] == "wla", "n_asked"]) == {8}
+
+
 def test_scores_frame_keeps_rows_and_adds_distances():
     predictions, groups = make()
     scores = score_signpost(predictions.assign(note="x"), groups, n_resamples=0)["scores"]

@@ -141,8 +141,10 @@ def test_consistent_is_true_false_or_missing(written, meant):
         ("Both", "Both"),
         ("visual and textual", "Both"),
         ("unknown", "Unknown"),
-    ]
-    + [("Visual, since the text looks edited", "Visual"), ("42", None), (None, None)],
+        ("Visual, since the text looks edited", "Visual"),
+        ("42", None),
+        (None, None),
+    ],
 )
 def test_trusted_source_under_four_names(written, meant):
     assert parse_probing(json.dumps(PROBING | {"trusted_source": written})).trusted_source == meant
@@ -176,8 +178,8 @@ DEFENSE = "Visual: palms, Spain\nText: CALLE, Spain\nConflict: {conflict}\nTrust
         ("none", False),
         ("N/A", None),
         ("unclear", None),
-    ]
-    + [("There is no conflict", False)],
+        ("There is no conflict", False),
+    ],
 )
 def test_defense_conflict(written, meant):
     reply = parse_defense(DEFENSE.format(conflict=written))
