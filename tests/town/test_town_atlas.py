@@ -50,7 +50,9 @@ def test_every_text_can_be_written_in_one_font(name: str) -> None:
         assert missing_glyphs(text, script_of(text)) == "", text
         assert len(set(scripts_in(text)) - {"Han", "Japanese"}) <= 1, f"{text} mixes scripts"
     texts = city.texts
-    assert len(texts.streets) >= 4 and len(texts.districts) >= 3 and len(texts.shops) >= 5 and len(texts.generic) >= 3
+    assert (
+        len(texts.streets) >= 4 and len(texts.districts) >= 3 and len(texts.shops) >= 5 and len(texts.generic) >= 3
+    )
     assert len(set(all_texts(city))) == len(all_texts(city))
     for entry in (*texts.streets, *texts.districts):
         assert len(split_lines(entry)) <= 2
@@ -84,15 +86,18 @@ def test_lookup_by_name_alias_and_position() -> None:
         town.city_named("Atlantis")
 
 
-def test_a_misspelt_habit_in_a_data_file_fails_with_its_name(tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("right", "wrong", "told"), [("kerb: stone", "curb: stone", "curb"), ("zebra: bars", "zebra: spots", "spots")]
+)
+def test_a_misspelt_habit_in_a_data_file_fails_with_its_name(tmp_path, monkeypatch, right, wrong, told) -> None:
     from signpost_kit.benchmark.town import atlas
 
     source = (atlas.DATA / "oceania.yml").read_text(encoding="utf-8")
-    (tmp_path / "oceania.yml").write_text(source.replace("kerb: stone", "curb: stone", 1), encoding="utf-8")
+    (tmp_path / "oceania.yml").write_text(source.replace(right, wrong, 1), encoding="utf-8")
     monkeypatch.setattr(atlas, "DATA", tmp_path)
     atlas.cities.cache_clear()
     try:
-        with pytest.raises(ConfigError, match=r"oceania\.yml.*curb"):
+        with pytest.raises(ConfigError, match=rf"oceania\.yml.*{told}"):
             atlas.cities()
     finally:
         monkeypatch.undo()

@@ -53,7 +53,9 @@ def test_a_scene_does_not_depend_on_how_many_follow(built: Benchmark, tmp_path) 
     shorter = town.build(3, seed=7, out_dir=tmp_path / "three")
     assert shorter.groups == built.groups[:3]
     for group in shorter.groups:
-        assert shorter.image_path(group, "Original").read_bytes() == built.image_path(group, "Original").read_bytes()
+        assert (
+            shorter.image_path(group, "Original").read_bytes() == built.image_path(group, "Original").read_bytes()
+        )
     other = town.build(3, seed=8, out_dir=tmp_path / "other")
     assert [g.generation for g in other.groups] != [g.generation for g in shorter.groups]
 

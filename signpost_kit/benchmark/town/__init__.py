@@ -1,7 +1,7 @@
 """The teaching set: a drawn world of real cities, in which the truth is known.
 
-`build` writes scenes as a benchmark; `draw_scene` draws one in memory. Every city has visible habits (side of traffic,
-road lines, plates, kerbs, houses, plants, light, furniture, signs) that it shares in part with its neighbours.
+`build` writes scenes as a benchmark; `draw_scene` draws one in memory. Every city has visible habits (side of
+traffic, road lines, plates, kerbs, houses, plants, light, furniture, signs); it shares them in part with others.
 
 >>> from signpost_kit.benchmark import town
 >>> town.city_named("lyon").country
@@ -20,7 +20,17 @@ if TYPE_CHECKING:
 
     CITIES: tuple[City, ...]
 
-__all__ = ["CITIES", "CONTINENTS", "DATASETS", "City", "build", "cities", "city_named", "draw_scene", "nearest_city"]
+__all__ = [
+    "CITIES",
+    "CONTINENTS",
+    "DATASETS",
+    "City",
+    "build",
+    "cities",
+    "city_named",
+    "draw_scene",
+    "nearest_city",
+]
 
 
 def __getattr__(name: str) -> Any:

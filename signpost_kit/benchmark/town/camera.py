@@ -1,6 +1,7 @@
 """From metres in the street to pixels in the picture.
 
-World: x to the right of the street's middle line, y up from the road, z along the street; the camera stands at z = 0.
+World: x to the right of the street's middle line, y up from the road, z along the street; the camera stands at
+z = 0.
 Picture: pixel (0, 0) is the top left corner's centre.
 """
 

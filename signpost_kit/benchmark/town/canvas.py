@@ -48,13 +48,13 @@ class Canvas:
             cv2.fillPoly(self.pixels, [self._fixed(polygon)], _bytes(color), cv2.LINE_AA, _SHIFT)
 
     def solids(self, points: NDArray[np.float64], color: RGB) -> None:
-        """Fill many world polygons (m, n, 3) of one colour; those touching the near plane or out of sight are left."""
+        """Fill many world polygons (m, n, 3) with one colour, but for those :meth:`visible` leaves out."""
         flat = self.visible(points)
         if len(flat):
             cv2.fillPoly(self.pixels, list(self._fixed(flat)), _bytes(color), cv2.LINE_AA, _SHIFT)
 
     def visible(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """World polygons (m, n, 3) as pixels (k, n, 2), only those wholly before the camera and partly in the picture."""
+        """World polygons (m, n, 3) as pixels (k, n, 2): those before the camera and at least partly in sight."""
         if len(points) == 0:
             return np.empty((0, 1, 2))
         seen = self.camera.look(points)
@@ -73,14 +73,6 @@ class Canvas:
             thick = max(1, round(width))
             cv2.polylines(self.pixels, shapes, closed, _bytes(color), thick, cv2.LINE_AA, _SHIFT)
 
-    def wire(self, points: ArrayLike, color: RGB, metres: float) -> None:
-        """Draw a world polyline (n, 3) as thick as `metres` at its mean depth; left when partly behind the camera."""
-        seen = self.camera.look(points)
-        if (seen[:, 2] < NEAR).any():
-            return
-        width = metres * self.camera.focal / float(seen[:, 2].mean())
-        self.strokes([self.camera.flatten(seen)], color, width)
-
     def veil(self, polygon: NDArray[np.float64], color: RGB, alpha: float) -> None:
         """Blend a colour over one polygon (n, 2) in pixels; nothing for fewer than three corners."""
         if len(polygon) < 3:
@@ -94,11 +86,11 @@ class Canvas:
         cv2.fillPoly(painted, [self._fixed(polygon - low)], _bytes(color), cv2.LINE_AA, _SHIFT)
         cv2.addWeighted(painted, alpha, region, 1 - alpha, 0, dst=region)
 
-    def disc(self, centre: Sequence[float], radius: float, color: RGB, squash: float = 1.0) -> None:
+    def disc(self, centre: ArrayLike, radius: float, color: RGB, squash: float = 1.0) -> None:
         """A filled ellipse in pixels; `squash` is height over width."""
         angles = np.linspace(0, 2 * np.pi, 20 if radius < 12 else 36, endpoint=False)
-        ring = np.stack([np.cos(angles) * radius + centre[0], np.sin(angles) * radius * squash + centre[1]], axis=1)
-        self.fill([ring], color)
+        ring = np.stack([np.cos(angles) * radius, np.sin(angles) * radius * squash], axis=1)
+        self.fill([ring + np.asarray(centre, np.float64)], color)
 
 
 def _bytes(color: RGB) -> tuple[int, int, int]:

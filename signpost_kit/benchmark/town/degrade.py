@@ -31,6 +31,9 @@ def degrade(pixels: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.u
     noisy = cv2.add(shaded, cv2.merge([grain] * 3), dtype=cv2.CV_8U)
     quality = int(between(rng, 72, 94))
     done, packed = cv2.imencode(".jpg", cv2.cvtColor(noisy, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, quality])
-    if not done:
-        raise DataError(f"a picture of {width} x {height} pixels cannot be compressed as JPEG; choose a smaller size")
-    return np.asarray(cv2.cvtColor(cv2.imdecode(packed, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB))
+    unpacked = cv2.imdecode(packed, cv2.IMREAD_COLOR) if done else None
+    if unpacked is None:
+        raise DataError(
+            f"a picture of {width} x {height} pixels cannot be compressed as JPEG; choose a smaller size"
+        )
+    return np.asarray(cv2.cvtColor(unpacked, cv2.COLOR_BGR2RGB), dtype=np.uint8)

@@ -57,7 +57,7 @@ class Building:
 
 
 class Front:
-    """Draws on the front of one building. u: metres along the street from the near end; v: metres up; d: metres out."""
+    """Draws on one building's front. u: metres along the street from the near end; v: metres up; d: metres out."""
 
     def __init__(self, canvas: Canvas, light: Light, building: Building) -> None:
         self.canvas, self.light, self.building = canvas, light, building
@@ -83,7 +83,9 @@ class Front:
         out[..., 2] = b.z0 + u
         return out
 
-    def rects(self, u0: ArrayLike, u1: ArrayLike, v0: ArrayLike, v1: ArrayLike, d: float = 0.0) -> NDArray[np.float64]:
+    def rects(
+        self, u0: ArrayLike, u1: ArrayLike, v0: ArrayLike, v1: ArrayLike, d: float = 0.0
+    ) -> NDArray[np.float64]:
         """Upright rectangles (m, 4, 3); each bound may be a number or an array of m."""
         b = self.building
         sizes = [np.size(part) for part in (u0, u1, v0, v1)]
@@ -99,18 +101,28 @@ class Front:
         return out
 
     def paint(
-        self, u0: ArrayLike, u1: ArrayLike, v0: ArrayLike, v1: ArrayLike, color: RGB, d: float = 0.0, shine: bool = False
+        self,
+        u0: ArrayLike,
+        u1: ArrayLike,
+        v0: ArrayLike,
+        v1: ArrayLike,
+        color: RGB,
+        *,
+        d: float = 0.0,
+        shine: bool = False,
     ) -> None:
         """Fill upright rectangles with one colour; `shine` for what gives light itself."""
         shown = self.light.veiled(color, self.depth) if shine else self.lit(color)
         self.canvas.solids(self.rects(u0, u1, v0, v1, d), shown)
 
-    def panel(self, u0: float, u1: float, v0: float, v1: float, color: RGB, d: float = 0.0) -> None:
+    def panel(self, u0: float, u1: float, v0: float, v1: float, color: RGB, *, d: float = 0.0) -> None:
         """Fill one upright rectangle, cut at the near plane if it reaches behind the camera."""
         self.canvas.solid(self.rects(u0, u1, v0, v1, d)[0], self.lit(color))
 
-    def box(self, u0: ArrayLike, u1: ArrayLike, v0: ArrayLike, v1: ArrayLike, d: float, color: RGB, d0: float = 0.0) -> None:
-        """Boxes standing out from the front by d: the end towards the camera, underside or top, and the outer face."""
+    def box(
+        self, u0: ArrayLike, u1: ArrayLike, v0: ArrayLike, v1: ArrayLike, color: RGB, *, d: float, d0: float = 0.0
+    ) -> None:
+        """Boxes standing out from d0 to d: the end towards the camera, underside or top, and the outer face."""
         u0, u1, v0, v1 = np.broadcast_arrays(*(np.atleast_1d(np.asarray(p, np.float64)) for p in (u0, u1, v0, v1)))
         near = self.points(u0[:, None], np.stack([v0, v0, v1, v1], -1), np.array([d0, d, d, d0]))
         eye = self.canvas.camera.y

@@ -1,4 +1,4 @@
-"""What stands on pavements: lamps, wires, bollards, post boxes, hydrants, bins, stops, bicycles, people."""
+"""What stands on pavements: lamps, bollards, post boxes, hydrants, bins, stops, bicycles, people."""
 
 from __future__ import annotations
 
@@ -7,27 +7,35 @@ from numpy.typing import NDArray
 
 from signpost_kit.benchmark.town.atlas import City
 from signpost_kit.benchmark.town.canvas import Canvas
-from signpost_kit.benchmark.town.dice import between, happens, pick
+from signpost_kit.benchmark.town.dice import between, pick
 from signpost_kit.benchmark.town.ground import KERB
-from signpost_kit.benchmark.town.layout import Layout
 from signpost_kit.benchmark.town.light import RGB, Light, mix, parse_color
 
-__all__ = ["HEIGHTS", "draw_piece", "draw_wires"]
+__all__ = ["HEIGHTS", "draw_piece"]
 
 HEIGHTS = {
     "lamp": 6.5, "bollard": 1.0, "post": 1.6, "hydrant": 0.9, "bin": 1.1, "stop": 2.8, "bike": 1.1, "person": 1.8,
-    "vending": 1.9, "meter": 1.4, "signal": 4.2,
+    "vending": 1.9, "meter": 1.4, "signal": 4.2, "beacon": 3.0,
 }  # fmt: skip
 """Metres; also the list of pieces that :func:`draw_piece` knows."""
 
 
 def draw_piece(
-    canvas: Canvas, light: Light, city: City, piece: str, x: float, z: float, rng: np.random.Generator
+    canvas: Canvas, light: Light, city: City, piece: str, *, x: float, z: float, rng: np.random.Generator
 ) -> None:
     """Draw one piece standing on the pavement at (x, z) metres."""
     foot = canvas.camera.project((x, KERB, z))
     depth = canvas.camera.depth(x, z)
-    _Piece(canvas, light, city, rng, foot, canvas.camera.focal / depth, depth, -1 if x > 0 else 1).draw(piece)
+    _Piece(
+        canvas,
+        light,
+        city,
+        rng,
+        foot=foot,
+        scale=canvas.camera.focal / depth,
+        depth=depth,
+        inward=-1 if x > 0 else 1,
+    ).draw(piece)
 
 
 class _Piece:
@@ -35,7 +43,7 @@ class _Piece:
 
     def __init__(
         self, canvas: Canvas, light: Light, city: City, rng: np.random.Generator,
-        foot: NDArray[np.float64], scale: float, depth: float, inward: int,
+        *, foot: NDArray[np.float64], scale: float, depth: float, inward: int,
     ) -> None:  # fmt: skip
         self.canvas, self.light, self.city, self.rng = canvas, light, city, rng
         self.foot, self.scale, self.depth, self.inward = foot, scale, depth, inward
@@ -50,10 +58,12 @@ class _Piece:
         points = np.array(corners) * (self.scale, -self.scale) + self.foot
         self.canvas.fill([points], self.tone(color, share))
 
-    def rect(self, x0: float, x1: float, y0: float, y1: float, color: RGB, share: float = 0.0) -> None:
+    def rect(self, x0: float, x1: float, y0: float, y1: float, color: RGB, *, share: float = 0.0) -> None:
         self.shape([(x0, y0), (x1, y0), (x1, y1), (x0, y1)], color, share)
 
-    def round(self, x: float, y: float, radius: float, color: RGB, squash: float = 1.0, shine: bool = False) -> None:
+    def round(
+        self, x: float, y: float, radius: float, color: RGB, *, squash: float = 1.0, shine: bool = False
+    ) -> None:
         spot = self.foot + np.array([x, -y]) * self.scale
         shade = self.light.veiled(color, self.depth) if shine else self.tone(color)
         self.canvas.disc((float(spot[0]), float(spot[1])), radius * self.scale, shade, squash)
@@ -65,7 +75,7 @@ class _Piece:
     def post(self, width: float, height: float, color: RGB) -> None:
         """A round post: lit on one half, darker on the other."""
         self.rect(-width / 2, width / 2, 0, height, color)
-        self.rect(0, width / 2, 0, height, color, 0.25 if self.light.sun_side < 0 else 0.05)
+        self.rect(0, width / 2, 0, height, color, share=0.25 if self.light.sun_side < 0 else 0.05)
 
     def glow(self, x: float, y: float, radius: float, lamp: RGB = (244, 240, 226)) -> None:
         self.round(x, y, radius, (255, 230, 160) if self.light.night else lamp, shine=self.light.night)
@@ -84,13 +94,24 @@ class _Piece:
             self.shape([(-0.36, 4.2), (0.36, 4.2), (0.16, 4.45), (-0.16, 4.45)], color)
         elif style == "hanging":
             self.line([(0, 7.0), (inward * 4.0, 7.3)], (60, 60, 62), 0.03)
-            self.shape([(inward * 4 - 0.3, 6.9), (inward * 4 + 0.3, 6.9), (inward * 4 + 0.14, 7.25), (inward * 4 - 0.14, 7.25)], color)
+            self.shape(
+                [
+                    (inward * 4 - 0.3, 6.9),
+                    (inward * 4 + 0.3, 6.9),
+                    (inward * 4 + 0.14, 7.25),
+                    (inward * 4 - 0.14, 7.25),
+                ],
+                color,
+            )
             self.glow(inward * 4.0, 6.86, 0.16)
         elif style == "double":
             self.post(0.18, 7.6, color)
             for sign in (-1, 1):
                 self.line([(0, 7.4), (sign * 1.5, 7.9)], color, 0.1)
-                self.shape([(sign * 1.2, 7.75), (sign * 2.0, 7.95), (sign * 2.0, 8.1), (sign * 1.2, 7.95)], mix(color, (230, 230, 226), 0.3))
+                self.shape(
+                    [(sign * 1.2, 7.75), (sign * 2.0, 7.95), (sign * 2.0, 8.1), (sign * 1.2, 7.95)],
+                    mix(color, (230, 230, 226), 0.3),
+                )
         else:
             self.post(0.16, 6.4, color)
             self.line([(0, 6.2), (inward * 0.5, 6.9), (inward * 1.5, 7.1)], color, 0.1)
@@ -116,8 +137,8 @@ class _Piece:
             self.rect(0.02, 0.5, 0.2, 1.3, (200, 40, 36))
         elif style == "mailbox":
             self.rect(-0.32, 0.32, 0.15, 1.05, color)
-            self.round(0, 1.05, 0.32, color, 0.55)
-            self.rect(-0.26, 0.26, 0.85, 0.92, color, 0.35)
+            self.round(0, 1.05, 0.32, color, squash=0.55)
+            self.rect(-0.26, 0.26, 0.85, 0.92, color, share=0.35)
         else:
             self.post(0.1, 0.8, (90, 92, 92))
             self.rect(-0.28, 0.28, 0.75, 1.45, color)
@@ -127,16 +148,16 @@ class _Piece:
         color = parse_color(self.city.street.hydrant or "#c8262a")
         self.post(0.24, 0.6, color)
         self.round(0, 0.62, 0.15, color)
-        self.rect(-0.22, 0.22, 0.36, 0.48, color, 0.1)
+        self.rect(-0.22, 0.22, 0.36, 0.48, color, share=0.1)
 
     def _bin(self) -> None:
         color = parse_color(self.city.street.bin or "#4a4a4a")
         self.shape([(-0.24, 0.08), (0.24, 0.08), (0.28, 0.95), (-0.28, 0.95)], color)
-        self.rect(-0.3, 0.3, 0.92, 1.05, color, 0.3)
+        self.rect(-0.3, 0.3, 0.92, 1.05, color, share=0.3)
 
     def _meter(self) -> None:
         self.post(0.07, 1.1, (120, 122, 122))
-        self.round(0, 1.22, 0.14, (92, 96, 98), 1.4)
+        self.round(0, 1.22, 0.14, (92, 96, 98), squash=1.4)
 
     def _vending(self) -> None:
         color = pick(self.rng, ((206, 40, 36), (236, 236, 234), (40, 80, 160)))
@@ -156,25 +177,37 @@ class _Piece:
             shown = color if index == lit else mix(color, (20, 20, 20), 0.75)
             self.round(0, 3.6 - 0.34 * index, 0.12, shown, shine=index == lit)
 
+    def _beacon(self) -> None:
+        """A striped pole with an orange globe, as at zebra crossings of the British kind."""
+        for band in range(6):
+            self.rect(-0.06, 0.06, 0.42 * band, 0.42 * (band + 1), (236, 234, 228) if band % 2 else (30, 30, 32))
+        self.round(0, 2.72, 0.22, (242, 154, 32), shine=True)
+
     def _stop(self) -> None:
         style = self.city.street.stop
         if style == "flag":
             self.post(0.08, 2.6, (110, 112, 112))
-            self.rect(-0.05, 0.45 * self.inward, 2.1, 2.6, (200, 40, 40) if self.city.country == "GB" else (240, 190, 40))
+            self.rect(
+                -0.05, 0.45 * self.inward, 2.1, 2.6, (200, 40, 40) if self.city.country == "GB" else (240, 190, 40)
+            )
             return
         grey: RGB = (92, 98, 102)
         self.rect(-1.5, 1.5, 2.35, 2.52, grey)
         for x in (-1.45, 0.0, 1.4):
             self.rect(x, x + 0.07, 0, 2.4, grey)
         self.rect(-1.4, 1.4, 0.5, 0.6, (130, 104, 80))
-        pane = np.array([(-1.4, 0.65), (1.4, 0.65), (1.4, 2.2), (-1.4, 2.2)]) * (self.scale, -self.scale) + self.foot
+        pane = (
+            np.array([(-1.4, 0.65), (1.4, 0.65), (1.4, 2.2), (-1.4, 2.2)]) * (self.scale, -self.scale) + self.foot
+        )
         self.canvas.veil(pane, (196, 214, 220), 0.28)
 
     def _bike(self) -> None:
         color = pick(self.rng, ((40, 42, 44), (150, 40, 40), (50, 90, 120), (200, 200, 196)))
         turn = np.linspace(0, 2 * np.pi, 18)
         for x in (-0.5, 0.5):
-            self.line([(x + 0.33 * float(np.cos(t)), 0.33 + 0.33 * float(np.sin(t))) for t in turn], (30, 30, 32), 0.045)
+            self.line(
+                [(x + 0.33 * float(np.cos(t)), 0.33 + 0.33 * float(np.sin(t))) for t in turn], (30, 30, 32), 0.045
+            )
         self.line([(-0.5, 0.33), (-0.15, 0.75), (0.4, 0.75), (0.5, 0.33), (0.38, 1.0)], color, 0.05)
         self.line([(-0.15, 0.85), (0.0, 0.3), (0.4, 0.75)], color, 0.05)
         self.line([(-0.26, 0.88), (-0.05, 0.88)], (30, 28, 26), 0.07)
@@ -182,58 +215,27 @@ class _Piece:
     def _person(self) -> None:
         rng = self.rng
         tall = between(rng, 0.92, 1.06)
-        cloth = pick(rng, ((56, 72, 110), (150, 58, 58), (206, 196, 176), (62, 66, 64), (92, 118, 96), (190, 148, 70)))
+        cloth = pick(
+            rng, ((56, 72, 110), (150, 58, 58), (206, 196, 176), (62, 66, 64), (92, 118, 96), (190, 148, 70))
+        )
         legs = pick(rng, ((44, 48, 60), (66, 60, 54), (36, 36, 38), (92, 96, 104)))
         skin = pick(rng, ((226, 186, 160), (190, 142, 110), (140, 98, 72), (96, 66, 50)))
         stride = between(rng, 0.05, 0.22)
         for sign in (-1, 1):
-            self.shape([(sign * 0.05 - 0.07, 0.85 * tall), (sign * 0.05 + 0.08, 0.85 * tall), (sign * stride + 0.06, 0), (sign * stride - 0.07, 0)], legs)
+            self.shape(
+                [
+                    (sign * 0.05 - 0.07, 0.85 * tall),
+                    (sign * 0.05 + 0.08, 0.85 * tall),
+                    (sign * stride + 0.06, 0),
+                    (sign * stride - 0.07, 0),
+                ],
+                legs,
+            )
         coat = 0.62 if self.light.season == "winter" else 0.8
         self.shape([(-0.2, coat * tall), (0.2, coat * tall), (0.22, 1.42 * tall), (-0.22, 1.42 * tall)], cloth)
         self.line([(-0.22, 1.36 * tall), (-0.28, 0.85 * tall)], mix(cloth, (0, 0, 0), 0.15), 0.1)
         self.line([(0.22, 1.36 * tall), (0.28, 0.85 * tall)], mix(cloth, (0, 0, 0), 0.15), 0.1)
-        self.round(0, 1.6 * tall, 0.12, skin, 1.15)
-        self.round(0, 1.66 * tall, 0.12, pick(rng, ((40, 32, 28), (90, 62, 40), (30, 28, 28), (180, 150, 100))), 0.8)
-
-
-def draw_wires(canvas: Canvas, light: Light, city: City, plan: Layout, rng: np.random.Generator) -> None:
-    """Poles with sagging cables along the street, and a tram's or trolley's wire above it."""
-    if plan.tram:
-        for x in (-plan.lane / 2, plan.lane / 2):
-            canvas.strokes([_run(canvas, x, 5.6, 2.0, 120.0, 0.0)], light.lit((44, 46, 50), "front", 14), 1.0)
-        for z in np.arange(10.0, 80.0, 18.0):
-            span = np.array([(-plan.wall, 6.6, z), (0.0, 6.0, z), (plan.wall, 6.6, z)])
-            canvas.strokes([canvas.camera.project(span)], light.lit((60, 62, 66), "front", z), 1.0)
-    if not happens(rng, city.street.wires):
-        return
-    side = 1 if happens(rng, 0.5) else -1
-    x = side * (plan.half + 0.4)
-    wood = city.country in {"US", "CA", "AU", "NZ", "KE", "NG", "CL"}
-    color: RGB = (98, 76, 58) if wood else (150, 148, 142)
-    first = between(rng, 6, 14)
-    poles = np.arange(first, 110, between(rng, 20, 26))
-    for z in poles[::-1]:
-        depth = canvas.camera.depth(x, z)
-        wide = 0.13
-        body = np.array([(x - wide, 0, z), (x + wide, 0, z), (x + wide * 0.7, 8.6, z), (x - wide * 0.7, 8.6, z)])
-        canvas.solid(body, light.lit(color, "front", depth))
-        canvas.solid([(x - 0.9, 7.9, z), (x + 0.9, 7.9, z), (x + 0.9, 8.05, z), (x - 0.9, 8.05, z)], light.lit(color, "front", depth))
-        if happens(rng, 0.5):
-            canvas.solid([(x - 0.55, 6.5, z), (x - 0.1, 6.5, z), (x - 0.1, 7.3, z), (x - 0.55, 7.3, z)], light.lit((128, 130, 128), "front", depth))
-    thick = 2 + round(city.street.wires * 5)
-    stops = [poles[0] - 22, *poles]
-    for index in range(thick):
-        offset, height = between(rng, -0.9, 0.9), between(rng, 5.8, 8.1)
-        for z0, z1 in zip(stops[:-1], stops[1:], strict=True):
-            sag = between(rng, 0.3, 0.9)
-            line = _run(canvas, x + offset, height, max(z0, 1.5), z1, sag)
-            canvas.strokes([line], light.lit((34, 34, 38), "front", z1 * 0.5), 1.0 if index % 3 else 1.6)
-
-
-def _run(canvas: Canvas, x: float, y: float, z0: float, z1: float, sag: float) -> NDArray[np.float64]:
-    """A sagging line along the street, in pixels, from before the camera on."""
-    share = np.linspace(0, 1, 9)
-    z = z0 + (z1 - z0) * share
-    points = np.stack([np.full(9, x), y - 4 * sag * share * (1 - share), z], 1)
-    seen = canvas.camera.look(points)
-    return canvas.camera.flatten(seen[seen[:, 2] > 0.5])
+        self.round(0, 1.6 * tall, 0.12, skin, squash=1.15)
+        self.round(
+            0, 1.66 * tall, 0.12, pick(rng, ((40, 32, 28), (90, 62, 40), (30, 28, 28), (180, 150, 100))), squash=0.8
+        )

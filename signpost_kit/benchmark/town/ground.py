@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,7 +36,9 @@ def flat(x0: float, x1: float, z0: float, z1: float, y: float = 0.0) -> NDArray[
     return np.array([(x0, y, z0), (x1, y, z0), (x1, y, z1), (x0, y, z1)])
 
 
-def flats(x0: float, x1: float, z0: NDArray[np.float64], z1: NDArray[np.float64], y: float = 0.0) -> NDArray[np.float64]:
+def flats(
+    x0: float, x1: float, z0: NDArray[np.float64], z1: NDArray[np.float64], y: float = 0.0
+) -> NDArray[np.float64]:
     """Rectangles on the ground (m, 4, 3), one per pair of z0 and z1."""
     out = np.empty((len(z0), 4, 3))
     out[:, :, 0] = (x0, x1, x1, x0)
@@ -44,10 +48,10 @@ def flats(x0: float, x1: float, z0: NDArray[np.float64], z1: NDArray[np.float64]
     return out
 
 
-def _banded(canvas: Canvas, light: Light, x0: float, x1: float, color: RGB, y: float = 0.0) -> None:
+def _banded(canvas: Canvas, light: Light, x0: float, x1: float, color: RGB, *, y: float = 0.0) -> None:
     """A strip along the street, drawn in lengths so that the air veils it gradually."""
     marks = (-2.0, 7, 14, 24, 38, 60, 95, 150, 260, _FAR)
-    for z0, z1 in zip(marks[:-1], marks[1:], strict=True):
+    for z0, z1 in pairwise(marks):
         canvas.solid(flat(x0, x1, z0, z1 + 0.5, y), light.lit(color, "up", (max(z0, 0) * 0.7 + z1 * 0.3) * 0.8))
 
 
@@ -69,7 +73,12 @@ def draw_ground(canvas: Canvas, city: City, light: Light, plan: Layout, rng: np.
     if plan.tram:
         _draw_rails(canvas, light, plan)
     for side in (-1, 1):
-        _draw_pavement(canvas, city, light, plan, side, rng)
+        _draw_pavement(canvas, city, light, plan, side, rng=rng)
+        if happens(rng, road.gutter):  # an open drain between road and pavement
+            edge = side * plan.half
+            _banded(canvas, light, edge - side * 0.45, edge, (58, 52, 44))
+    if plan.canal:
+        _draw_canal(canvas, light, plan)
     if light.snow:
         for side in (-1, 1):
             edge = side * plan.half
@@ -100,7 +109,7 @@ def _draw_setts(canvas: Canvas, light: Light, plan: Layout, asphalt: RGB) -> Non
         canvas.solid(flat(x, x + 0.04, 3, 14), dark)
 
 
-def _line(canvas: Canvas, light: Light, words: str, x: float, wide: float = 0.13, inward: int = 0) -> None:
+def _line(canvas: Canvas, light: Light, words: str, x: float, *, wide: float = 0.13, inward: int = 0) -> None:
     """One painted line along x, as its words say; `inward` tells on which side a second line lies."""
     parts = set(words.split())
     color = next((_PAINT[part] for part in parts if part in _PAINT), None)
@@ -124,9 +133,9 @@ def _draw_lines(canvas: Canvas, city: City, light: Light, plan: Layout) -> None:
     if not plan.cobbles:
         _line(canvas, light, road.centre, 0.0)
     for side in (-1, 1):
-        _line(canvas, light, road.edge, side * (plan.half - 0.3), 0.12, -side)
+        _line(canvas, light, road.edge, side * (plan.half - 0.3), wide=0.12, inward=-side)
         if plan.parking:
-            _line(canvas, light, "white", side * (plan.half - plan.parking), 0.09)
+            _line(canvas, light, "white", side * (plan.half - plan.parking), wide=0.09)
     if plan.zebra is None:
         return
     white = light.lit(_PAINT["white"], "up", plan.zebra * 0.6)
@@ -150,7 +159,7 @@ def _draw_rails(canvas: Canvas, light: Light, plan: Layout) -> None:
             canvas.solid(flat(x - 0.03, x + 0.03, 1, 110), light.lit((172, 172, 170), "up", 10))
 
 
-def _draw_kerb(canvas: Canvas, city: City, light: Light, plan: Layout, side: int, paving: RGB) -> None:
+def _draw_kerb(canvas: Canvas, city: City, light: Light, plan: Layout, side: int, *, paving: RGB) -> None:
     style, x = city.road.kerb, side * plan.half
     tops: dict[str, tuple[RGB, RGB]] = {
         "white_black": ((228, 226, 220), (44, 44, 44)),
@@ -181,18 +190,18 @@ def _draw_kerb(canvas: Canvas, city: City, light: Light, plan: Layout, side: int
 
 
 def _draw_pavement(
-    canvas: Canvas, city: City, light: Light, plan: Layout, side: int, rng: np.random.Generator
+    canvas: Canvas, city: City, light: Light, plan: Layout, side: int, *, rng: np.random.Generator
 ) -> None:
     style = city.road.pavement
     paving = vary(rng, _PAVING[style], 5)
     if light.snow:
         paving = mix(paving, (232, 236, 242), 0.7)
     x0, x1 = side * plan.half, side * (plan.wall + 0.3)
-    _banded(canvas, light, x0, x1, paving, KERB)
+    _banded(canvas, light, x0, x1, paving, y=KERB)
     dark = light.lit(mix(paving, (60, 56, 52), 0.28), "up", 8)
     if happens(rng, city.road.verge):
         grass = mix((96, 132, 62), (232, 236, 242), 0.8 if light.snow else 0.0)
-        _banded(canvas, light, x0 + side * 0.25, x0 + side * 1.0, grass, KERB)
+        _banded(canvas, light, x0 + side * 0.25, x0 + side * 1.0, grass, y=KERB)
     if style in {"slabs", "concrete", "tactile", "bluestone", "hex"}:
         step = {"concrete": 1.5, "slabs": 0.75, "bluestone": 0.75}.get(style, 0.5)
         z = np.concatenate([np.arange(2.0, 16.0, step), np.arange(16.0, 40.0, step * 2.5)])
@@ -214,7 +223,35 @@ def _draw_pavement(
             z, x = between(rng, 3, 24), between(rng, min(x0, x1), max(x0, x1) - 0.6)
             shade = light.lit(mix(paving, (120, 84, 58), between(rng, 0.2, 0.5)), "up", z)
             canvas.solid(flat(x, x + between(rng, 0.4, 1.2), z, z + between(rng, 0.6, 3), KERB), shade)
-    _draw_kerb(canvas, city, light, plan, side, paving)
+    _draw_kerb(canvas, city, light, plan, side, paving=paving)
+
+
+def _draw_canal(canvas: Canvas, light: Light, plan: Layout) -> None:
+    """Water beside the left pavement, the far quay, and boats."""
+    near, far = -plan.wall + 0.4, -plan.wall - plan.canal + 1.8
+    water = mix((62, 84, 78), light.horizon, 0.3)
+    _banded(canvas, light, far, near, water, y=-1.2)
+    quay = light.lit((122, 100, 86), "left", 20)
+    canvas.solid([(far, -1.2, 1.0), (far, -1.2, 200.0), (far, KERB, 200.0), (far, KERB, 1.0)], quay)
+    _banded(canvas, light, far - 2.4, far, (150, 112, 96), y=KERB)
+    for z, color in ((12.0, (58, 84, 62)), (24.0, (140, 52, 44)), (41.0, (222, 218, 206))):
+        side = np.array(
+            [(far + 2.2, -1.2, z), (far + 2.2, -1.2, z + 7), (far + 2.2, -0.1, z + 8), (far + 2.2, -0.1, z - 1)]
+        )
+        canvas.solid(side, light.lit(color, "left", z))
+        top = np.array(
+            [(far + 0.3, -0.1, z - 1), (far + 2.2, -0.1, z - 1), (far + 2.2, -0.1, z + 8), (far + 0.3, -0.1, z + 8)]
+        )
+        canvas.solid(top, light.lit(mix(color, (190, 160, 120), 0.5), "up", z))
+    for z in np.arange(3.0, 70.0, 4.0):  # a low rail at the water's edge
+        canvas.solid(
+            [(near, KERB, z), (near, KERB, z + 0.1), (near, 0.9, z + 0.1), (near, 0.9, z)],
+            light.lit((50, 52, 50), "front", z),
+        )
+    canvas.solid(
+        [(near, 0.85, 2.0), (near, 0.85, 90.0), (near, 0.92, 90.0), (near, 0.92, 2.0)],
+        light.lit((50, 52, 50), "left", 14),
+    )
 
 
 def _draw_waves(canvas: Canvas, light: Light, x0: float, x1: float) -> None:

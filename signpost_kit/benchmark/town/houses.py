@@ -40,7 +40,7 @@ def make_row(city: City, plan: Layout, side: int, rng: np.random.Generator) -> l
                 side=side,
                 z0=z,
                 z1=z + width,
-                wall=plan.wall + (between(rng, 0, 0.25) if happens(rng, 0.3) else 0.0),
+                wall=plan.front(side) + (between(rng, 0, 0.25) if happens(rng, 0.3) else 0.0),
                 deep=between(rng, 8, 12),
                 floors=max(1, floors),
                 floor_h=between(rng, 2.9, 3.4),
@@ -67,7 +67,9 @@ def draw_building(canvas: Canvas, light: Light, building: Building) -> None:
     x = building.side * building.wall
     if canvas.camera.depth(x, building.z1) < 1.0:
         return
-    far = canvas.camera.project((x, canvas.camera.y, building.z1))[0]  # the front's end nearest to the picture's middle
+    far = canvas.camera.project((x, canvas.camera.y, building.z1))[
+        0
+    ]  # the front's end nearest to the picture's middle
     if far < 0 if building.side < 0 else far > canvas.camera.width:
         return
     rng = stream(building.seed, "house")
@@ -83,16 +85,22 @@ def draw_building(canvas: Canvas, light: Light, building: Building) -> None:
     draw_ground_floor(front, rng)
     draw_storeys(front, rng)
     if b.floors > 1 and not b.has("painted"):
-        front.panel(0, b.width, b.ground_h - 0.14, b.ground_h + 0.06, mix(b.trim, b.color, 0.2), 0.06)
+        front.panel(0, b.width, b.ground_h - 0.14, b.ground_h + 0.06, mix(b.trim, b.color, 0.2), d=0.06)
     draw_crown(front, rng)
     if light.snow:
-        front.paint(0.0, b.width, b.height + 0.02, b.height + 0.25, (240, 243, 248), 0.3)
+        front.paint(0.0, b.width, b.height + 0.02, b.height + 0.25, (240, 243, 248), d=0.3)
 
 
 def _draw_far(front: Front) -> None:
     """A house so far away that only its rhythm shows: windows, balconies, the band of the shops."""
     b = front.building
-    front.panel(0, b.width, KERB, b.ground_h - 0.2, mix(b.board, (50, 52, 56), 0.45) if b.shop else front.shade(b.color, 0.25))
+    front.panel(
+        0,
+        b.width,
+        KERB,
+        b.ground_h - 0.2,
+        mix(b.board, (50, 52, 56), 0.45) if b.shop else front.shade(b.color, 0.25),
+    )
     if b.floors > 1:
         columns = max(1, round(b.width / 3.0))
         centre = (np.arange(columns) + 0.5) * (b.width / columns)
@@ -103,8 +111,8 @@ def _draw_far(front: Front) -> None:
         front.paint(u - half, u + half, v, v + 1.6, glass)
         if b.balcony:
             tone: RGB = (52, 52, 54) if b.balcony == "iron" else mix(b.color, b.trim, 0.5)
-            front.paint(u - half * 1.3, u + half * 1.3, v - 0.8, v, tone, 0.8)
-    front.panel(0, b.width, b.height - 0.3, b.height + 0.1, b.trim, 0.2)
+            front.paint(u - half * 1.3, u + half * 1.3, v - 0.8, v, tone, d=0.8)
+    front.panel(0, b.width, b.height - 0.3, b.height + 0.1, b.trim, d=0.2)
 
 
 def _surface(front: Front, rng: np.random.Generator) -> None:
@@ -117,7 +125,10 @@ def _surface(front: Front, rng: np.random.Generator) -> None:
         v = np.arange(0.4, b.height, 0.24)
         front.paint(0.0, b.width, v, v + 0.03, front.shade(b.color, 0.16))
     elif b.has("tilework") and front.grain > 9:
-        u, v = (p.ravel() for p in np.meshgrid(np.arange(0.2, b.width - 0.3, 0.6), np.arange(b.ground_h, b.height - 0.5, 0.6)))
+        u, v = (
+            p.ravel()
+            for p in np.meshgrid(np.arange(0.2, b.width - 0.3, 0.6), np.arange(b.ground_h, b.height - 0.5, 0.6))
+        )
         part = (np.round(u / 0.6) + np.round(v / 0.6)) % 2 == 0
         front.paint(u[part], u[part] + 0.3, v[part], v[part] + 0.3, mix(b.color, (70, 110, 170), 0.16))
     elif b.has("painted"):

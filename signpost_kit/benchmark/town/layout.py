@@ -15,7 +15,7 @@ from signpost_kit.errors import ConfigError
 __all__ = ["FRAMINGS", "Layout", "make_layout"]
 
 FRAMINGS = ("street", "snap")
-"""street: a mapping car's wide view from its own lane; snap: a walker's picture from the pavement or while crossing."""
+"""street: a mapping car's wide view from its own lane; snap: a walker's picture, from the pavement or higher."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,12 @@ class Layout:
     """Where a crossing begins, in metres ahead."""
     tram: bool
     cobbles: bool
-    canal: bool
-    """The opposite half of the street is a canal."""
+    canal: float
+    """Width of a canal between the left kerb and the left pavement; 0 for none."""
+
+    def front(self, side: int) -> float:
+        """Distance of the house fronts at one side (-1 left, +1 right)."""
+        return self.wall + (self.canal if side < 0 else 0.0)
 
 
 def make_layout(city: City, rng: np.random.Generator, size: tuple[int, int], framing: str | None) -> Layout:
@@ -60,7 +64,7 @@ def make_layout(city: City, rng: np.random.Generator, size: tuple[int, int], fra
     drive = 1 if city.traffic == "right" else -1
     lane = road.width * between(rng, 0.94, 1.08)
     parking = 2.0 if happens(rng, 0.55) else 0.0
-    canal = happens(rng, road.canal)
+    canal = between(rng, 9, 13) if happens(rng, road.canal) else 0.0
     half = lane + parking
     walk = road.walk * between(rng, 0.85, 1.25)
     wall = half + walk

@@ -76,7 +76,7 @@ def make_board(
     width += round(EM * 1.1) if arrow else 0
     sheet = Image.new("RGBA", (width + 4, height + 4), (*_whole(ground), 0))
     pen = ImageDraw.Draw(sheet)
-    _draw_shape(pen, shape, width, height, ground, rim or ink)
+    _draw_shape(pen, shape, width, height, ground=ground, rim=rim or ink)
     quads: list[NDArray[np.float64]] = []
     body = width - (round(EM * 1.1) if arrow else 0)
     y = 2 + (height - tall) / 2 if shape != "triangle" else 2 + height * 0.16
@@ -95,7 +95,7 @@ def _whole(color: RGB) -> tuple[int, int, int]:
     return tuple(min(255, max(0, round(c))) for c in color)  # type: ignore[return-value]
 
 
-def _draw_shape(pen: ImageDraw.ImageDraw, shape: str, width: int, height: int, ground: RGB, rim: RGB) -> None:
+def _draw_shape(pen: ImageDraw.ImageDraw, shape: str, width: int, height: int, *, ground: RGB, rim: RGB) -> None:
     """The board's outline, filled, with a rim set in from the edge."""
     fill, edge = (*_whole(ground), 255), (*_whole(rim), 255)
     x0, y0, x1, y1 = 2, 2, width + 1, height + 1
@@ -104,21 +104,24 @@ def _draw_shape(pen: ImageDraw.ImageDraw, shape: str, width: int, height: int, g
         for grow, color in ((0.0, fill), (inset, edge), (inset + thick * 1.3, fill)):
             cut = (width - 2 * grow) * 0.293
             a0, b0, a1, b1 = x0 + grow, y0 + grow, x1 - grow, y1 - grow
-            pen.polygon(
-                [(a0 + cut, b0), (a1 - cut, b0), (a1, b0 + cut), (a1, b1 - cut), (a1 - cut, b1), (a0 + cut, b1)]
-                + [(a0, b1 - cut), (a0, b0 + cut)],
-                fill=color,
-            )
+            upper = [(a0, b0 + cut), (a0 + cut, b0), (a1 - cut, b0), (a1, b0 + cut)]
+            lower = [(a1, b1 - cut), (a1 - cut, b1), (a0 + cut, b1), (a0, b1 - cut)]
+            pen.polygon([*upper, *lower], fill=color)
     elif shape == "triangle":
         for grow, color in ((0.0, fill), (inset, edge), (inset * 1.7, fill)):
-            pen.polygon([(x0 + grow * 1.7, y0 + grow), (x1 - grow * 1.7, y0 + grow), ((x0 + x1) / 2, y1 - grow * 2)], fill=color)
+            pen.polygon(
+                [(x0 + grow * 1.7, y0 + grow), (x1 - grow * 1.7, y0 + grow), ((x0 + x1) / 2, y1 - grow * 2)],
+                fill=color,
+            )
     elif shape == "round":
         pen.ellipse((x0, y0, x1, y1), fill=fill)
         pen.ellipse((x0 + inset, y0 + inset, x1 - inset, y1 - inset), outline=edge, width=thick)
     else:
         radius = EM * (0.5 if shape == "pill" else 0.12)
         pen.rounded_rectangle((x0, y0, x1, y1), radius, fill=fill)
-        pen.rounded_rectangle((x0 + inset, y0 + inset, x1 - inset, y1 - inset), radius * 0.8, outline=edge, width=thick)
+        pen.rounded_rectangle(
+            (x0 + inset, y0 + inset, x1 - inset, y1 - inset), radius * 0.8, outline=edge, width=thick
+        )
 
 
 def _draw_arrow(pen: ImageDraw.ImageDraw, way: str, x: float, y: float, ink: RGB) -> None:
@@ -140,14 +143,18 @@ def paste_board(canvas: Canvas, board: Board, corners: NDArray[np.float64]) -> t
     shrink = 1.15 * max(np.ptp(corners[:, 0]) / width, np.ptp(corners[:, 1]) / height)
     pixels = board.pixels
     if shrink < 0.8:  # warping samples single points: make the board small first, by areas
-        pixels = cv2.resize(pixels, (max(2, round(width * shrink)), max(2, round(height * shrink))), interpolation=cv2.INTER_AREA)
+        pixels = cv2.resize(
+            pixels, (max(2, round(width * shrink)), max(2, round(height * shrink))), interpolation=cv2.INTER_AREA
+        )
     ratio = np.array([pixels.shape[1] / width, pixels.shape[0] / height])
     low = np.maximum(np.floor(corners.min(axis=0)).astype(int) - 2, 0)
     high = np.minimum(np.ceil(corners.max(axis=0)).astype(int) + 3, (canvas.camera.width, canvas.camera.height))
     source = np.array([(0, 0), (width, 0), (width, height), (0, height)], np.float32)
     lift = cv2.getPerspectiveTransform(source, corners.astype(np.float32))
     if (high > low).all():
-        moved = cv2.getPerspectiveTransform((source * ratio - 0.5).astype(np.float32), (corners - low).astype(np.float32))
+        moved = cv2.getPerspectiveTransform(
+            (source * ratio - 0.5).astype(np.float32), (corners - low).astype(np.float32)
+        )
         size = (int(high[0] - low[0]), int(high[1] - low[1]))
         layer = cv2.warpPerspective(pixels, moved, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT)
         # The board's ground colour also fills its transparent rim, so straight alpha has no dark fringe there.
@@ -155,7 +162,9 @@ def paste_board(canvas: Canvas, board: Board, corners: NDArray[np.float64]) -> t
         region = canvas.pixels[low[1] : high[1], low[0] : high[0]]
         mixed = region * (1 - alpha) + layer[..., :3].astype(np.float32) * alpha
         region[...] = np.round(mixed).astype(np.uint8)
-    return tuple(cv2.perspectiveTransform(quad[None].astype(np.float64), lift.astype(np.float64))[0] for quad in board.quads)
+    return tuple(
+        cv2.perspectiveTransform(quad[None].astype(np.float64), lift.astype(np.float64))[0] for quad in board.quads
+    )
 
 
 def color_name(color: RGB) -> str:

@@ -62,7 +62,9 @@ KINDS: dict[str, Plant] = {
 }
 
 
-def _blob(rng: np.random.Generator, x: float, y: float, rx: float, ry: float, rough: float = 0.2) -> NDArray[np.float64]:
+def _blob(
+    rng: np.random.Generator, x: float, y: float, rx: float, ry: float, *, rough: float = 0.2
+) -> NDArray[np.float64]:
     """A leafy outline (n, 2) around a centre in pixels."""
     count = 26 if rx > 14 else 14
     turn = np.linspace(0, 2 * np.pi, count, endpoint=False)
@@ -71,7 +73,7 @@ def _blob(rng: np.random.Generator, x: float, y: float, rx: float, ry: float, ro
 
 
 def draw_plant(
-    canvas: Canvas, light: Light, kind: str, x: float, z: float, y: float, rng: np.random.Generator
+    canvas: Canvas, light: Light, kind: str, *, x: float, z: float, y: float, rng: np.random.Generator
 ) -> None:
     """Draw one tree standing at (x, y, z) metres; its size is drawn from its kind's."""
     plant = KINDS[kind]
@@ -79,7 +81,7 @@ def draw_plant(
     foot = canvas.camera.project((x, y, z))
     scale = canvas.camera.focal / depth
     tall = between(rng, *plant.height) * scale
-    painter = _Painter(canvas, light, plant, kind, rng, depth)
+    painter = _Painter(canvas, light, plant, kind=kind, rng=rng, depth=depth)
     painter.shadow(x, y, z, between(rng, 1.2, 2.0))
     {"palm": painter.palm, "cone": painter.cone, "banana": painter.banana, "shrub": painter.shrub}.get(
         plant.form, painter.crown
@@ -90,7 +92,7 @@ class _Painter:
     """Draws one plant; all lengths in pixels once the foot is known."""
 
     def __init__(
-        self, canvas: Canvas, light: Light, plant: Plant, kind: str, rng: np.random.Generator, depth: float
+        self, canvas: Canvas, light: Light, plant: Plant, *, kind: str, rng: np.random.Generator, depth: float
     ) -> None:
         self.canvas, self.light, self.plant, self.rng, self.depth = canvas, light, plant, rng, depth
         leaf = plant.leaf
@@ -99,7 +101,7 @@ class _Painter:
         self.flower: RGB | None = None
         if plant.bare and season == "autumn":
             leaf = mix(leaf, plant.autumn, between(rng, 0.5, 1.0))
-        if season == "spring" or season == "dry" or kind in {"orange", "pohutukawa"}:
+        if season in {"spring", "dry"} or kind in {"orange", "pohutukawa"}:
             self.flower = plant.flower if happens(rng, 0.75) else None
         if season == "spring" and plant.bare:
             leaf = mix(leaf, (166, 190, 92), 0.3)
@@ -118,12 +120,16 @@ class _Painter:
         if self.light.mood == "overcast":
             return
         turn = np.linspace(0, 2 * np.pi, 18, endpoint=False)
-        ring = np.stack([x - self.light.sun_side * 1.2 + wide * np.cos(turn), np.full(18, y), z + 0.9 * wide * np.sin(turn)], 1)
+        ring = np.stack(
+            [x - self.light.sun_side * 1.2 + wide * np.cos(turn), np.full(18, y), z + 0.9 * wide * np.sin(turn)], 1
+        )
         self.canvas.veil(self.canvas.camera.clip(ring), (30, 34, 48), 0.3)
 
     def trunk(self, x: float, y: float, top: float, wide: float, lean: float = 0.0) -> None:
         color = self.tone(self.plant.trunk, -0.15)
-        body = np.array([(x - wide, y), (x + wide, y), (x + lean + wide * 0.55, top), (x + lean - wide * 0.55, top)])
+        body = np.array(
+            [(x - wide, y), (x + wide, y), (x + lean + wide * 0.55, top), (x + lean - wide * 0.55, top)]
+        )
         self.canvas.fill([body], color)
         side = body.copy()
         side[[0, 3], 0] += wide * 0.9
@@ -161,7 +167,10 @@ class _Painter:
         middle = y - tall * low - ry * 0.9
         self.trunk(x, y, middle + ry * 0.2, scale * (0.2 if form == "spread" else 0.13))
         if form in {"flat", "open", "spread"}:
-            limbs = [np.array([(x, middle + ry * 1.1), (x + rx * s, middle + ry * 0.1)]) for s in (-0.6, -0.2, 0.35, 0.65)]
+            limbs = [
+                np.array([(x, middle + ry * 1.1), (x + rx * s, middle + ry * 0.1)])
+                for s in (-0.6, -0.2, 0.35, 0.65)
+            ]
             self.canvas.strokes(limbs, self.tone(self.plant.trunk, -0.25), max(1.0, scale * 0.09))
         clump = 0.5 if form != "open" else 0.33
         spots = []
@@ -171,11 +180,14 @@ class _Painter:
         spots.sort(key=lambda spot: -spot[1])
         sun = self.light.sun_side
         size_x, size_y = rx * clump, max(ry * clump, rx * clump * 0.35)
-        self.canvas.fill_each([_blob(rng, px, py + size_y * 0.25, size_x * 1.05, size_y) for px, py in spots], self.tone(self.leaf, -0.5))
+        self.canvas.fill_each(
+            [_blob(rng, px, py + size_y * 0.25, size_x * 1.05, size_y) for px, py in spots],
+            self.tone(self.leaf, -0.5),
+        )
         for px, py in spots:
             lift = (middle - py) / (ry + 1e-6) * 0.14 + sun * (px - x) / (rx + 1e-6) * 0.08
             self.canvas.fill([_blob(rng, px, py, size_x * 0.92, size_y * 0.85)], self.tone(self.leaf, -0.22 + lift))
-            spot = _blob(rng, px + sun * size_x * 0.2, py - size_y * 0.28, size_x * 0.58, size_y * 0.5, 0.28)
+            spot = _blob(rng, px + sun * size_x * 0.2, py - size_y * 0.28, size_x * 0.58, size_y * 0.5, rough=0.28)
             self.canvas.fill([spot], self.tone(self.leaf, 0.02 + lift))
         self._speckle(x, middle, rx, ry, scale)
 
@@ -239,5 +251,7 @@ class _Painter:
     def shrub(self, x: float, y: float, tall: float, scale: float) -> None:
         for shift, share in ((-0.5, -0.3), (0.5, -0.2), (0.0, -0.05)):
             px = x + shift * tall * 0.7
-            self.canvas.fill([_blob(self.rng, px, y - tall * 0.4, tall * 0.55, tall * 0.45)], self.tone(self.leaf, share))
+            self.canvas.fill(
+                [_blob(self.rng, px, y - tall * 0.4, tall * 0.55, tall * 0.45)], self.tone(self.leaf, share)
+            )
         del scale

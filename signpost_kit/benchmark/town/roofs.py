@@ -24,7 +24,9 @@ def draw_roof(front: Front, rng: np.random.Generator) -> None:
         rise = _RISE[kind] * half
         over = 0.5 if kind in {"iron", "tile"} else 0.3
         low = top - over * _RISE[kind]
-        slope = front.points([0, b.width, b.width, 0], [low, low, top + rise, top + rise], [over, over, -half, -half])
+        slope = front.points(
+            [0, b.width, b.width, 0], [low, low, top + rise, top + rise], [over, over, -half, -half]
+        )
         front.canvas.solid(slope, front.lit(b.roof, "up"))
         _ribs(front, low, top + rise, over, -half)
         end = [(0, 0, 0), (0, top, 0), (0, top + rise, -half), (0, top, -b.deep), (0, 0, -b.deep)]
@@ -36,14 +38,24 @@ def draw_roof(front: Front, rng: np.random.Generator) -> None:
         _dormers(front, top)
     elif kind in _FRONTAL:
         rise = b.width * 0.5 * (0.9 if kind == "gable" else 1.1)
-        near = front.points([0, b.width / 2, b.width / 2, 0], [top, top + rise, top + rise, top], [0, 0, -b.deep, -b.deep])
+        near = front.points(
+            [0, b.width / 2, b.width / 2, 0], [top, top + rise, top + rise, top], [0, 0, -b.deep, -b.deep]
+        )
         front.canvas.solid(near, front.lit(mix(b.roof, (0, 0, 0), 0.1), "front"))
     u, v, d = (np.array(part, dtype=float) for part in zip(*end, strict=True))
     front.canvas.solid(front.points(u, v, d), front.lit(front.shade(b.color, 0.06), "front"))
     if b.has("chimney"):
         for at in (0.12, 0.88):
             u0, v0 = b.width * at - 0.4, top + (_RISE.get(kind, 0.2) * half * 0.5)
-            front.box(u0, u0 + 0.8, v0 - 0.6, v0 + 1.7, -half * 0.5 + 0.9, mix(b.color, (150, 90, 70), 0.4), -half * 0.5)
+            front.box(
+                u0,
+                u0 + 0.8,
+                v0 - 0.6,
+                v0 + 1.7,
+                mix(b.color, (150, 90, 70), 0.4),
+                d=-half * 0.5 + 0.9,
+                d0=-half * 0.5,
+            )
     if kind == "flat":
         _on_the_roof(front, rng)
 
@@ -65,8 +77,8 @@ def _dormers(front: Front, top: float) -> None:
         return
     count = max(1, round(b.width / 3.2))
     u = (np.arange(count) + 0.5) * b.width / count
-    front.box(u - 0.65, u + 0.65, top + 0.4, top + 2.2, -0.15, mix(b.trim, b.roof, 0.15), -0.9)
-    front.paint(u - 0.42, u + 0.42, top + 0.6, top + 2.0, (58, 64, 72), -0.15)
+    front.box(u - 0.65, u + 0.65, top + 0.4, top + 2.2, mix(b.trim, b.roof, 0.15), d=-0.15, d0=-0.9)
+    front.paint(u - 0.42, u + 0.42, top + 0.6, top + 2.0, (58, 64, 72), d=-0.15)
 
 
 def _on_the_roof(front: Front, rng: np.random.Generator) -> None:
@@ -77,15 +89,15 @@ def _on_the_roof(front: Front, rng: np.random.Generator) -> None:
     if b.has("tank") and happens(rng, 0.7):
         metal = b.build.window == "grille"
         color = (196, 200, 202) if metal else (96, 72, 56)
-        front.box(at, at + 1.5, top + 0.5, top + 2.2, back + 1.2, color, back)
+        front.box(at, at + 1.5, top + 0.5, top + 2.2, color, d=back + 1.2, d0=back)
     if b.has("tinaco") and happens(rng, 0.75):
-        front.box(at, at + 1.2, top, top + 1.7, back + 1.0, (44, 44, 46), back)
+        front.box(at, at + 1.2, top, top + 1.7, (44, 44, 46), d=back + 1.0, d0=back)
     if b.has("windtower"):
-        front.box(at, at + 2.4, top, top + 3.6, back + 2.2, mix(b.color, (255, 255, 255), 0.1), back)
-        front.paint(at + 0.4, at + 2.0, top + 1.6, top + 3.2, front.shade(b.color, 0.5), back + 2.2)
+        front.box(at, at + 2.4, top, top + 3.6, mix(b.color, (255, 255, 255), 0.1), d=back + 2.2, d0=back)
+        front.paint(at + 0.4, at + 2.0, top + 1.6, top + 3.2, front.shade(b.color, 0.5), d=back + 2.2)
     if b.has("rebar"):
         u = np.linspace(0.2, b.width - 0.3, 6)
-        front.paint(u, u + 0.06, top, top + 1.1, (120, 84, 66), -0.2)
+        front.paint(u, u + 0.06, top, top + 1.1, (120, 84, 66), d=-0.2)
 
 
 def draw_crown(front: Front, rng: np.random.Generator) -> None:
@@ -98,13 +110,15 @@ def draw_crown(front: Front, rng: np.random.Generator) -> None:
         front.panel(0, b.width, top, top + 0.55, mix(b.color, b.trim, 0.45))
     if b.has("parapet") and front.grain > 4:
         u = b.width / 2
-        shape = front.points([u - 2, u - 1.2, u, u + 1.2, u + 2], [top + 0.5, top + 1.3, top + 1.9, top + 1.3, top + 0.5])
+        shape = front.points(
+            [u - 2, u - 1.2, u, u + 1.2, u + 2], [top + 0.5, top + 1.3, top + 1.9, top + 1.3, top + 0.5]
+        )
         front.canvas.solid(shape, front.lit(b.trim))
     if b.has("cornice") or kind in {"mansard", "slate", "tile", "metal"}:
         out = 0.45 if b.has("cornice") else 0.22
-        front.box(0.0, b.width, top - 0.38, top + 0.05, out, b.trim)
+        front.box(0.0, b.width, top - 0.38, top + 0.05, b.trim, d=out)
     if kind in {"pagoda", "temple"} and front.grain > 3:
-        front.panel(0, b.width, top - 0.35, top, mix(b.trim, (200, 60, 40), 0.4), 0.55)
+        front.panel(0, b.width, top - 0.35, top, mix(b.trim, (200, 60, 40), 0.4), d=0.55)
         for u in (0.0, b.width):
             tip = front.points([u - 0.9, u + 0.9, u], [top - 0.2, top - 0.2, top + 1.4], 0.6)
             front.canvas.solid(tip, front.lit(b.roof))
@@ -145,4 +159,4 @@ def _gable_wall(front: Front) -> None:
         front.paint(w / 2 - 0.4, w / 2 + 0.4, top + 0.3, top + 1.5, (52, 56, 62))
         front.paint(w / 2 - 0.04, w / 2 + 0.04, top + 0.3, top + 1.5, b.trim)
     if b.has("hoist") and front.grain > 5:
-        front.box(w / 2 - 0.08, w / 2 + 0.08, top + 0.42 * w, top + 0.42 * w + 0.2, 0.9, (60, 48, 40))
+        front.box(w / 2 - 0.08, w / 2 + 0.08, top + 0.42 * w, top + 0.42 * w + 0.2, (60, 48, 40), d=0.9)

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from signpost_kit.benchmark.groups import Span
 from signpost_kit.benchmark.town.atlas import City, city_named
+from signpost_kit.benchmark.town.bodies import draw_vehicle
+from signpost_kit.benchmark.town.cables import Cables, draw_cables, draw_pole, lay_cables
 from signpost_kit.benchmark.town.canvas import Canvas
 from signpost_kit.benchmark.town.degrade import degrade
 from signpost_kit.benchmark.town.dice import between, happens, pick, stream
-from signpost_kit.benchmark.town.furniture import HEIGHTS, draw_piece, draw_wires
+from signpost_kit.benchmark.town.front import Building
+from signpost_kit.benchmark.town.furniture import HEIGHTS, draw_piece
 from signpost_kit.benchmark.town.ground import KERB, draw_ground
 from signpost_kit.benchmark.town.houses import draw_building, make_row
 from signpost_kit.benchmark.town.layout import Layout, make_layout
@@ -21,7 +24,7 @@ from signpost_kit.benchmark.town.light import Light, make_light
 from signpost_kit.benchmark.town.plants import KINDS, draw_plant
 from signpost_kit.benchmark.town.signs import Sign, draw_posts, draw_sign, place_signs
 from signpost_kit.benchmark.town.sky import draw_backdrop, draw_sky
-from signpost_kit.benchmark.town.vehicles import draw_lots, draw_vehicle
+from signpost_kit.benchmark.town.vehicles import draw_lots
 
 __all__ = ["SIZE", "draw_scene"]
 
@@ -74,17 +77,27 @@ def draw_scene(
     draw_backdrop(canvas, light, city.terrain, draws["sky"])
     draw_ground(canvas, city, light, plan, draws["ground"])
     _draw_shade(canvas, light, plan, rows)
-    for house in sorted(houses, key=lambda h: -h.z0):
-        draw_building(canvas, light, house)
-    things = [*_plants(canvas, city, light, plan, seed), *_pieces(canvas, city, light, plan, seed)]
+    things = [_house(canvas, light, house) for house in houses]
+    things += [*_plants(canvas, city, light, plan, seed), *_pieces(canvas, city, light, plan, seed)]
     things += _traffic(canvas, city, light, plan, seed)
     things += [_post(canvas, light, sign) for sign in signs if sign.posts]
-    free = [thing for thing in things if thing.half == 0 or _leaves_signs_free(canvas, thing, signs)]
-    for thing in sorted(free, key=lambda t: -canvas.camera.depth(t.x, t.z)):
-        thing.draw()
-    draw_wires(canvas, light, city, plan, stream(seed, city.name, "wires"))
+    cables = lay_cables(city, plan, stream(seed, city.name, "wires"))
+    things += [_pole(canvas, light, city, cables, z) for z in cables.poles]
+    for thing in sorted(things, key=lambda t: -t.z):
+        if thing.half == 0 or _leaves_signs_free(canvas, thing, signs):
+            thing.draw()
+    draw_cables(canvas, light, plan, cables)
     spans = [span for sign in signs for span in draw_sign(canvas, light, sign)]
     return degrade(canvas.pixels, stream(seed, city.name, "camera")), tuple(spans)
+
+
+def _house(canvas: Canvas, light: Light, house: Building) -> _Thing:
+    # Its far end decides: what stands behind it is drawn before, what stands before its front after.
+    return _Thing(house.side * house.wall, house.z1, 0.0, 0.0, lambda: draw_building(canvas, light, house))
+
+
+def _pole(canvas: Canvas, light: Light, city: City, cables: Cables, z: float) -> _Thing:
+    return _Thing(cables.x, z, 0.25, 8.6, lambda: draw_pole(canvas, light, city, cables.x, z))
 
 
 def _post(canvas: Canvas, light: Light, sign: Sign) -> _Thing:
@@ -92,7 +105,7 @@ def _post(canvas: Canvas, light: Light, sign: Sign) -> _Thing:
     return _Thing(float(x), float(z), 0.0, 0.0, lambda: draw_posts(canvas, light, sign))
 
 
-def _draw_shade(canvas: Canvas, light: Light, plan: Layout, rows: dict[int, list]) -> None:
+def _draw_shade(canvas: Canvas, light: Light, plan: Layout, rows: dict[int, list[Building]]) -> None:
     """The shadow that the houses on the sun's side throw over the road."""
     if light.mood not in {"clear", "golden"}:
         return
@@ -115,7 +128,13 @@ def _leaves_signs_free(canvas: Canvas, thing: _Thing, signs: list[Sign]) -> bool
     low, high = corners.min(axis=0), corners.max(axis=0)
     for sign in signs:
         left, top, right, bottom = sign.box
-        if depth - thing.half < sign.depth + 0.3 and low[0] < right and high[0] > left and low[1] < bottom and high[1] > top:
+        if (
+            depth - thing.half < sign.depth + 0.3
+            and low[0] < right
+            and high[0] > left
+            and low[1] < bottom
+            and high[1] > top
+        ):
             return False
     return True
 
@@ -131,15 +150,19 @@ def _plants(canvas: Canvas, city: City, light: Light, plan: Layout, seed: int) -
             if happens(rng, density):
                 kind = main if happens(rng, 0.75) else pick(rng, city.trees.kinds)
                 x = side * (plan.half + between(rng, 0.6, 0.9))
-                things.append(_plant(canvas, light, kind, x, z, int(rng.integers(1 << 40))))
+                things.append(_plant(canvas, light, kind, x=x, z=z, seed=int(rng.integers(1 << 40))))
             z += between(rng, 6.5, 9.5)
     return things
 
 
-def _plant(canvas: Canvas, light: Light, kind: str, x: float, z: float, seed: int) -> _Thing:
+def _plant(canvas: Canvas, light: Light, kind: str, *, x: float, z: float, seed: int) -> _Thing:
     tall = KINDS[kind].height[1]
-    wide = tall * {"column": 0.15, "slim": 0.25, "cone": 0.25, "spread": 0.55, "flat": 0.5}.get(KINDS[kind].form, 0.4)
-    return _Thing(x, z, wide, tall, lambda: draw_plant(canvas, light, kind, x, z, KERB, stream(seed, kind)))
+    wide = tall * {"column": 0.15, "slim": 0.25, "cone": 0.25, "spread": 0.55, "flat": 0.5}.get(
+        KINDS[kind].form, 0.4
+    )
+    return _Thing(
+        x, z, wide, tall, lambda: draw_plant(canvas, light, kind, x=x, z=z, y=KERB, rng=stream(seed, kind))
+    )
 
 
 def _pieces(canvas: Canvas, city: City, light: Light, plan: Layout, seed: int) -> list[_Thing]:
@@ -154,7 +177,11 @@ def _pieces(canvas: Canvas, city: City, light: Light, plan: Layout, seed: int) -
         if happens(rng, 0.35):
             start = between(rng, 4, 9)
             spots += [("bollard", edge, start + 1.6 * k) for k in range(int(between(rng, 3, 8)))]
-        for piece, share in (("post", 0.4), ("bin", 0.45 if street.bin else 0), ("stop", 0.25 if street.stop != "none" else 0)):
+        for piece, share in (
+            ("post", 0.4),
+            ("bin", 0.45 if street.bin else 0),
+            ("stop", 0.25 if street.stop != "none" else 0),
+        ):
             if happens(rng, share):
                 spots.append((piece, side * (plan.half + (0.6 if piece != "stop" else 1.6)), between(rng, 6, 22)))
         if street.hydrant and happens(rng, 0.6):
@@ -170,18 +197,21 @@ def _pieces(canvas: Canvas, city: City, light: Light, plan: Layout, seed: int) -
             x = side * between(rng, plan.half + 0.6, plan.wall - 0.4)
             spots.append(("person", x, between(rng, 6, 34)))
     if plan.zebra is not None:
-        spots.append(("signal", plan.drive * (plan.half + 0.4), plan.zebra - 0.5))
+        guard = "beacon" if city.road.zebra == "belisha" else "signal"
+        spots.append((guard, plan.drive * (plan.half + 0.4), plan.zebra - 0.5))
+        if guard == "beacon":
+            spots.append((guard, -plan.drive * (plan.half + 0.4), plan.zebra + 3.5))
         if happens(rng, 0.6):
             spots.append(("person", between(rng, -plan.half, plan.half), plan.zebra + 1.6))
     look = stream(seed, city.name, "looks")  # shared: pieces are drawn in one fixed order
-    return [_piece(canvas, city, light, piece, x, z, look) for piece, x, z in spots]
+    return [_piece(canvas, city, light, piece, x=x, z=z, rng=look) for piece, x, z in spots]
 
 
 def _piece(
-    canvas: Canvas, city: City, light: Light, piece: str, x: float, z: float, rng: np.random.Generator
+    canvas: Canvas, city: City, light: Light, piece: str, *, x: float, z: float, rng: np.random.Generator
 ) -> _Thing:
     half = {"lamp": 0.3, "stop": 1.5, "bike": 0.8}.get(piece, 0.4)
-    return _Thing(x, z, half, HEIGHTS[piece], lambda: draw_piece(canvas, light, city, piece, x, z, rng))
+    return _Thing(x, z, half, HEIGHTS[piece], lambda: draw_piece(canvas, light, city, piece, x=x, z=z, rng=rng))
 
 
 def _traffic(canvas: Canvas, city: City, light: Light, plan: Layout, seed: int) -> list[_Thing]:
@@ -189,8 +219,8 @@ def _traffic(canvas: Canvas, city: City, light: Light, plan: Layout, seed: int) 
     riders = stream(seed, city.name, "riders")
     things: list[_Thing] = []
 
-    def add(x: float, z: float, away: bool) -> float:
-        vehicle = draw_lots(city, rng, x, z, away)
+    def add(x: float, z: float, away: bool, moving: bool = False) -> float:
+        vehicle = draw_lots(city, rng, x, z, away, moving=moving, rails=plan.tram)
         half, top = vehicle.width / 2, vehicle.height
         things.append(_Thing(x, z, half, top, lambda: draw_vehicle(canvas, light, vehicle, riders)))
         return vehicle.length
@@ -204,7 +234,7 @@ def _traffic(canvas: Canvas, city: City, light: Light, plan: Layout, seed: int) 
         lane = side * plan.lane * 0.5
         z = between(rng, 9, 26)
         while z < 90:
-            z += add(lane, z, away) + between(rng, 5, 25)
+            z += add(lane, z, away, moving=True) + between(rng, 5, 25)
             if happens(rng, city.street.scooters * 0.5):
                 add(lane + side * between(rng, -0.8, 1.0), z + between(rng, -3, 2), away)
     return things

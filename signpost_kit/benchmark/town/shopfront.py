@@ -50,7 +50,7 @@ def _shop(front: Front, rng: np.random.Generator) -> None:
     front.paint(edge[door] + 0.25, edge[door] + 1.2, KERB, 2.25, front.shade(glass, 0.35) if not night else glass)
     front.paint(edge[door] + 0.18, edge[door] + 0.27, KERB, 2.3, b.accent)
     front.paint(edge[door] + 1.18, edge[door] + 1.27, KERB, 2.3, b.accent)
-    front.box(0.2, width - 0.2, top - 1.0, top - 0.2, 0.12, b.board)
+    front.box(0.2, width - 0.2, top - 1.0, top - 0.2, b.board, d=0.12)
     if b.awning:
         _awning(front, rng, 0.3, width - 0.3, top - 1.0)
     if b.has("lanterns") or b.has("noren"):
@@ -82,12 +82,14 @@ def _awning(front: Front, rng: np.random.Generator, u0: float, u1: float, v: flo
     if happens(rng, 0.6) and front.grain > 5:
         u = np.arange(u0, u1 - 0.4, 0.8)
         stripes = front.points(
-            np.stack([u, u + 0.4, u + 0.4, u], -1), np.array([v, v, v - drop, v - drop]), np.array([0.12, 0.12, out, out])
+            np.stack([u, u + 0.4, u + 0.4, u], -1),
+            np.array([v, v, v - drop, v - drop]),
+            np.array([0.12, 0.12, out, out]),
         )
         front.canvas.solids(stripes, front.lit(mix((240, 236, 226), cloth, 0.1)))
     side = front.points([u0, u0, u0], [v, v - drop, v - drop], [0.12, out, 0.12])
     front.canvas.solid(side, front.lit(front.shade(cloth, 0.2), "front"))
-    front.panel(u0, u1, v - drop - 0.22, v - drop, front.shade(cloth, 0.12), out)
+    front.panel(u0, u1, v - drop - 0.22, v - drop, front.shade(cloth, 0.12), d=out)
 
 
 def _home(front: Front, rng: np.random.Generator) -> None:
@@ -116,16 +118,18 @@ def _home(front: Front, rng: np.random.Generator) -> None:
     if b.has("steps") or b.has("stairs"):
         grey: RGB = (150, 146, 140)
         for step in range(4):
-            front.box(u[door] - 0.8, u[door] + 0.8, 0.0, 0.18 * (4 - step), 0.3 * (step + 1), grey)
+            front.box(u[door] - 0.8, u[door] + 0.8, 0.0, 0.18 * (4 - step), grey, d=0.3 * (step + 1))
     if b.has("stairs") and b.floors > 1:
         rail = front.points([u[door] - 2.4, u[door] - 2.2, u[door] + 0.6, u[door] + 0.4], [0.1, 0.1, top, top], 0.9)
         front.canvas.solid(rail, front.lit((48, 48, 50)))
-        rail = front.points([u[door] - 2.4, u[door] - 2.3, u[door] + 0.5, u[door] + 0.4], [1.1, 1.1, top + 0.9, top + 0.9], 0.9)
+        rail = front.points(
+            [u[door] - 2.4, u[door] - 2.3, u[door] + 0.5, u[door] + 0.4], [1.1, 1.1, top + 0.9, top + 0.9], 0.9
+        )
         front.canvas.solid(rail, front.lit((48, 48, 50)))
     if b.has("columns"):
         for offset in (-0.95, 0.8):
-            front.box(u[door] + offset, u[door] + offset + 0.22, KERB, high + 0.3, 0.9, b.trim)
-        front.box(u[door] - 1.05, u[door] + 1.1, high + 0.3, high + 0.65, 1.0, b.trim)
+            front.box(u[door] + offset, u[door] + offset + 0.22, KERB, high + 0.3, b.trim, d=0.9)
+        front.box(u[door] - 1.05, u[door] + 1.1, high + 0.3, high + 0.65, b.trim, d=1.0)
 
 
 def _arcade(front: Front, rng: np.random.Generator) -> None:
@@ -138,7 +142,7 @@ def _arcade(front: Front, rng: np.random.Generator) -> None:
         front.paint(u, u + 1.4, 0.6, top - 1.5, mix(color, (80, 74, 70), 0.35), shine=True)
     columns = np.linspace(0.0, width - 0.5, max(2, round(width / 4.0) + 1))
     front.paint(columns, columns + 0.5, KERB, top - 0.8, b.color)
-    front.box(0.0, width, top - 1.0, top - 0.15, 0.1, b.board if b.shop else b.trim)
+    front.box(0.0, width, top - 1.0, top - 0.15, b.board if b.shop else b.trim, d=0.1)
 
 
 def _veranda(front: Front) -> None:
@@ -146,11 +150,11 @@ def _veranda(front: Front) -> None:
     b, out = front.building, 2.1
     slab = front.points([0, b.width, b.width, 0], [3.5, 3.5, 3.1, 3.1], [0, 0, out, out])
     front.canvas.solid(slab, front.lit(mix(b.trim, (60, 64, 66), 0.55), "under"))
-    front.panel(0, b.width, 2.92, 3.2, mix(b.trim, b.board, 0.3), out)
+    front.panel(0, b.width, 2.92, 3.2, mix(b.trim, b.board, 0.3), d=out)
     near = front.points([0, 0, 0], [3.5, 3.1, 2.92], [0, out, out])
     front.canvas.solid(near, front.lit(b.trim, "front"))
     posts = np.arange(0.1, b.width, 3.2)
-    front.paint(posts, posts + 0.12, KERB, 3.0, b.trim, out)
+    front.paint(posts, posts + 0.12, KERB, 3.0, b.trim, d=out)
     if front.grain > 8 and "iron" in b.balcony:
         u = np.arange(0.0, b.width - 0.2, 0.4)
-        front.paint(u, u + 0.2, 2.75, 2.92, b.trim, out)
+        front.paint(u, u + 0.2, 2.75, 2.92, b.trim, d=out)

@@ -21,6 +21,7 @@ from signpost_kit.benchmark.town.wording import Order, choose_orders
 
 __all__ = ["Sign", "draw_posts", "draw_sign", "place_signs"]
 
+_TRIES = 150
 LEAST_LETTER = 16.0
 """Pixels of an em below which a sign is not placed, for a picture 768 wide."""
 
@@ -67,22 +68,25 @@ class _Placer:
         self.taken: list[Box] = []
         self.bars: list[Box] = []
 
-    def place(self, order: Order, board: Board, ground: RGB, ink: RGB, last_resort: bool = False) -> Sign | None:
-        """The board at a place of its kind, or None; `last_resort` takes any spot of the view after that."""
-        tries = 160 if last_resort else 40
+    def place(self, order: Order, board: Board, ground: RGB, ink: RGB) -> Sign | None:
+        """The board at a place of its kind, after that anywhere in view, or None if there is no room at all."""
+        if self.city.signs.mount == "post":
+            plates = [self.on_post, self.on_wall]
+        else:
+            plates = [self.on_wall, self.on_wall, self.on_post]
         makers: dict[str, list[Callable[[Board, float], Spot | None]]] = {
-            "street": [self.on_post, self.on_wall] if self.city.signs.mount == "post" else [self.on_wall, self.on_wall, self.on_post],
+            "street": plates,
             "direction": [self.on_mast, self.on_post, self.on_mast],
             "shop": [self.over_shop, self.over_shop, self.over_shop, self.over_shop, self.as_blade],
             "notice": [self.as_blade, self.on_wall, self.on_post],
             "stop": [self.on_post],
         }
         choices = makers[order.kind]
-        for attempt in range(tries):
-            maker = choices[attempt % len(choices)] if attempt < tries - 8 else self.on_post
-            if last_resort and attempt >= tries // 2:
+        for attempt in range(_TRIES):
+            maker = choices[attempt % len(choices)] if attempt < 34 else self.on_post
+            if attempt >= 40:
                 maker = self.in_view
-            spot = maker(board, 0.85 + 0.7 * attempt / tries)
+            spot = maker(board, 0.85 + 0.7 * min(1.0, attempt / 40))
             if spot is None:
                 continue
             corners, posts = spot
@@ -91,8 +95,10 @@ class _Placer:
                 continue
             flat = self.canvas.camera.flatten(seen)
             bars = [self.canvas.camera.project(post) for post in posts]
-            if self.legible(board, flat) and self.clear(flat, self.taken + self.bars) and all(
-                self.clear(bar, self.taken) for bar in bars
+            if (
+                self.legible(board, flat)
+                and self.clear(flat, self.taken + self.bars)
+                and all(self.clear(bar, self.taken) for bar in bars)
             ):
                 self.taken.append(_bounds(flat))
                 self.bars += [_bounds(bar) for bar in bars]
@@ -116,7 +122,9 @@ class _Placer:
         em_tall = min(left, right) / height * EM * (1.0 if len(board.texts) == 1 else 0.86)
         em_wide = across / width * EM
         # A board that fills half the picture is no street scene.
-        return em_tall >= LEAST_LETTER * 1.18 * scale and em_wide >= 0.46 * em_tall and across < 0.46 * camera.width
+        return bool(
+            em_tall >= LEAST_LETTER * 1.18 * scale and em_wide >= 0.46 * em_tall and across < 0.46 * camera.width
+        )
 
     @staticmethod
     def clear(flat: NDArray[np.float64], taken: list[Box]) -> bool:
@@ -126,11 +134,13 @@ class _Placer:
 
     # -- kinds of place -------------------------------------------------------------------------------------------
 
-    def facing(self, x: float, y: float, z: float, board: Board, em: float, turn: float) -> NDArray[np.float64]:
+    def facing(self, x: float, y: float, z: float, board: Board, *, em: float, turn: float) -> NDArray[np.float64]:
         """Corners of an upright board centred at (x, y, z), facing the camera but for `turn` radians."""
         w, h = board.size[0] / EM * em / 2, board.size[1] / EM * em / 2
         c, s = np.cos(turn) * w, np.sin(turn) * w
-        return np.array([(x - c, y + h, z - s), (x + c, y + h, z + s), (x + c, y - h, z + s), (x - c, y - h, z - s)])
+        return np.array(
+            [(x - c, y + h, z - s), (x + c, y + h, z + s), (x + c, y - h, z + s), (x - c, y - h, z - s)]
+        )
 
     def on_post(self, board: Board, grow: float) -> Spot:
         rng, plan = self.rng, self.plan
@@ -141,9 +151,16 @@ class _Placer:
         tall = board.size[1] / EM * em
         y = between(rng, 2.0, 3.0) + tall / 2
         turn = self.canvas.camera.yaw * 0.5 + rng.normal(0, 0.16)
-        corners = self.facing(x, y, z, board, em, -turn)
+        corners = self.facing(x, y, z, board, em=em, turn=-turn)
         half = 0.045
-        post = np.array([(x - half, KERB, z + 0.03), (x + half, KERB, z + 0.03), (x + half, y + tall / 2, z + 0.03), (x - half, y + tall / 2, z + 0.03)])
+        post = np.array(
+            [
+                (x - half, KERB, z + 0.03),
+                (x + half, KERB, z + 0.03),
+                (x + half, y + tall / 2, z + 0.03),
+                (x - half, y + tall / 2, z + 0.03),
+            ]
+        )
         return corners, (post,)
 
     def on_mast(self, board: Board, grow: float) -> Spot:
@@ -155,9 +172,11 @@ class _Placer:
         foot = side * (plan.half + 0.5)
         y = between(rng, 4.4, 5.4)
         x = foot - side * (wide / 2 + between(rng, 0.2, 1.4))
-        corners = self.facing(x, y, z, board, em, 0.0)
+        corners = self.facing(x, y, z, board, em=em, turn=0.0)
         half, top = 0.09, y + tall / 2 + 0.25
-        pole = np.array([(foot - half, KERB, z), (foot + half, KERB, z), (foot + half, top, z), (foot - half, top, z)])
+        pole = np.array(
+            [(foot - half, KERB, z), (foot + half, KERB, z), (foot + half, top, z), (foot - half, top, z)]
+        )
         end = x - side * wide * 0.42
         arm = np.array([(foot, top - 0.28, z), (end, top - 0.28, z), (end, top - 0.16, z), (foot, top - 0.1, z)])
         return corners, (pole, arm)
@@ -169,16 +188,19 @@ class _Placer:
         across = (between(rng, 0.12, 0.88) - 0.5) * camera.width / camera.focal
         down = (between(rng, 0.15, 0.6) - 0.5) * camera.height / camera.focal
         x, y, z = np.array([camera.x, camera.y, 0.0]) + np.array([across, down, 1.0]) * depth @ camera.rotation
-        if y < 1.2 or z < 2:
+        on_pavement = self.plan.half + 0.1 < abs(x) < self.plan.wall
+        if y < 1.2 or z < 2 or not (on_pavement or happens(rng, 0.1)):
             return None
-        corners = self.facing(float(x), float(y), float(z), board, em, -camera.yaw)
+        corners = self.facing(float(x), float(y), float(z), board, em=em, turn=-camera.yaw)
         half = 0.045
         post = np.array([(x - half, 0, z), (x + half, 0, z), (x + half, y, z), (x - half, y, z)])
         return corners, (post,)
 
-    def wall_corners(self, side: int, d: float, z0: float, y0: float, wide: float, tall: float) -> NDArray[np.float64]:
-        """Corners on the plane of the house fronts, z0 the near end; the text runs as a reader in the street sees it."""
-        x = side * (self.plan.wall - d)
+    def wall_corners(
+        self, side: int, d: float, z0: float, y0: float, *, wide: float, tall: float
+    ) -> NDArray[np.float64]:
+        """Corners on the plane of the house fronts, from z0 on; the text runs as a reader in the street sees it."""
+        x = side * (self.plan.front(side) - d)
         near, far = z0, z0 + wide
         first, last = (far, near) if side > 0 else (near, far)
         return np.array([(x, y0 + tall, first), (x, y0 + tall, last), (x, y0, last), (x, y0, first)])
@@ -198,7 +220,7 @@ class _Placer:
         if not house.shop:
             y0 = min(y0, max(1.6, house.ground_h - tall - 0.1)) if house.floors > 1 else y0
         d = 0.9 if house.has("oriel") and y0 > house.ground_h else 0.07
-        return self.wall_corners(house.side, d, z0, y0, wide, tall), ()
+        return self.wall_corners(house.side, d, z0, y0, wide=wide, tall=tall), ()
 
     def over_shop(self, board: Board, grow: float) -> Spot | None:
         house = self.some_house(5.0, 22.0)
@@ -212,8 +234,8 @@ class _Placer:
             return None
         z0 = house.z0 + 0.2 + room * between(rng, 0.2, 0.8)
         if house.has("veranda"):
-            return self.wall_corners(house.side, 2.14, z0, 3.06 - tall / 2, wide, tall), ()
-        return self.wall_corners(house.side, 0.16, z0, house.ground_h - 0.6 - tall / 2, wide, tall), ()
+            return self.wall_corners(house.side, 2.14, z0, 3.06 - tall / 2, wide=wide, tall=tall), ()
+        return self.wall_corners(house.side, 0.16, z0, house.ground_h - 0.6 - tall / 2, wide=wide, tall=tall), ()
 
     def as_blade(self, board: Board, grow: float) -> Spot | None:
         """Standing out from a wall, facing along the street."""
@@ -227,10 +249,10 @@ class _Placer:
             return None
         z = max(house.z0, 5.5) + 0.3 + between(rng, 0, 1) * max(0.0, house.width - 0.6)
         side = house.side
-        x = side * (self.plan.wall - 0.25 - wide / 2)
+        x = side * (self.plan.front(side) - 0.25 - wide / 2)
         y = between(rng, 3.2, 4.8) + tall / 2
-        corners = self.facing(x, y, z, board, em, 0.0)
-        edge = side * self.plan.wall
+        corners = self.facing(x, y, z, board, em=em, turn=0.0)
+        edge = side * self.plan.front(side)
         arms = tuple(
             np.array([(x, level, z), (edge, level, z), (edge, level + 0.06, z), (x, level + 0.06, z)])
             for level in (y + tall * 0.32, y - tall * 0.4)
@@ -253,10 +275,14 @@ def _dress(order: Order, city: City, rng: np.random.Generator) -> tuple[Board, R
         return make_board(order.texts, ground, ink, arrow=pick(rng, ("up", "left", "right"))), ground, ink
     if order.kind == "shop":
         ground, ink = (parse_color(c) for c in pick(rng, signs.shops))
-        return make_board(order.texts, ground, ink, rim=mix(ink, ground, 0.4), weight=pick(rng, (500, 700))), ground, ink
+        return (
+            make_board(order.texts, ground, ink, rim=mix(ink, ground, 0.4), weight=pick(rng, (500, 700))),
+            ground,
+            ink,
+        )
     if order.kind == "stop":
         ground, ink = (190, 26, 32), (250, 250, 246)
-        shape = "triangle" if city.country == "JP" else "octagon"
+        shape = "triangle" if city.country == "JP" else ("octagon" if len(order.texts[0]) <= 6 else "plate")
         return make_board(order.texts, ground, ink, shape=shape, weight=700), ground, ink
     pairs: tuple[tuple[RGB, RGB], ...] = (
         ((22, 80, 168), (250, 250, 246)), ((0, 118, 74), (250, 250, 246)), ((198, 34, 38), (252, 248, 238)),
@@ -278,7 +304,7 @@ def place_signs(
         if order in spare and lines >= 2:
             break
         board, ground, ink = _dress(order, city, rng)
-        sign = placer.place(order, board, ground, ink, last_resort=lines < 2 and order in orders[-1:] + spare)
+        sign = placer.place(order, board, ground, ink)
         if sign is not None:
             signs.append(sign)
     return sorted(signs, key=lambda sign: -sign.depth)
@@ -297,10 +323,16 @@ def draw_sign(canvas: Canvas, light: Light, sign: Sign) -> list[Span]:
     if light.night:
         gain = gain * 0.5 + 0.5
     shown = board.pixels.copy()
-    shown[..., :3] = np.clip(shown[..., :3] * gain * between_haze(light, sign.depth)[0] + between_haze(light, sign.depth)[1], 0, 255)
+    shown[..., :3] = np.clip(
+        shown[..., :3] * gain * between_haze(light, sign.depth)[0] + between_haze(light, sign.depth)[1], 0, 255
+    )
     polygons = paste_board(canvas, Board(shown, board.quads, board.texts), sign.flat)
     return [
-        Span(text=text, polygon=tuple((round(float(x), 2), round(float(y), 2)) for x, y in polygon), location=_where(canvas, sign, index))
+        Span(
+            text=text,
+            polygon=tuple((round(float(x), 2), round(float(y), 2)) for x, y in polygon),
+            location=_where(canvas, sign, index),
+        )
         for index, (text, polygon) in enumerate(zip(board.texts, polygons, strict=True))
     ]
 
@@ -311,7 +343,13 @@ def between_haze(light: Light, depth: float) -> tuple[float, NDArray[np.float64]
     return through, np.array(light.haze) * (1 - through)
 
 
-_NOUNS = {"street": "street plate", "direction": "direction sign", "shop": "shop sign", "notice": "notice board", "stop": "stop sign"}
+_NOUNS = {
+    "street": "street plate",
+    "direction": "direction sign",
+    "shop": "shop sign",
+    "notice": "notice board",
+    "stop": "stop sign",
+}
 
 
 def _where(canvas: Canvas, sign: Sign, index: int) -> str:
@@ -319,4 +357,6 @@ def _where(canvas: Canvas, sign: Sign, index: int) -> str:
     third = (left + right) / 2 / canvas.camera.width
     place = "at the left" if third < 0.38 else ("at the right" if third > 0.62 else "in the middle")
     line = "" if len(sign.order.texts) == 1 else ("upper line, " if index == 0 else "lower line, ")
-    return f"{line}{color_name(sign.ink)} letters on the {color_name(sign.ground)} {_NOUNS[sign.order.kind]} {place}"
+    return (
+        f"{line}{color_name(sign.ink)} letters on the {color_name(sign.ground)} {_NOUNS[sign.order.kind]} {place}"
+    )

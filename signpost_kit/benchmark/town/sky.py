@@ -89,14 +89,19 @@ def _cut(canvas: Canvas, outline: list[tuple[float, float]], shift: float) -> ND
     return np.array([(end + x * scale, row - y * scale) for x, y in outline])
 
 
-_LANDMARKS: dict[str, list[tuple[float, float]]] = {
-    "tablemount": [(-420, 0), (-300, 40), (-230, 70), (-190, 128), (190, 134), (230, 80), (300, 60), (380, 30), (460, 0)],
-    "sugarloaf": [(-330, 0), (-250, 40), (-160, 46), (-110, 60), (-60, 150), (-30, 172), (0, 168), (40, 120), (70, 60)]
-    + [(140, 44), (220, 84), (260, 92), (320, 40), (380, 0)],
-    "volcano": [(-420, 0), (-210, 46), (-80, 112), (-40, 124), (-18, 118), (20, 128), (120, 80), (300, 30), (420, 0)],
-    "cone": [(-200, 0), (-110, 30), (-36, 74), (-12, 70), (14, 76), (110, 34), (210, 0)],
-    "acropolis": [(-220, 0), (-140, 30), (-90, 66), (100, 70), (150, 36), (240, 0)],
+_LANDMARKS: dict[str, str] = {
+    "tablemount": "-420,0 -300,40 -230,70 -190,128 190,134 230,80 300,60 380,30 460,0",
+    "sugarloaf": "-330,0 -250,40 -160,46 -110,60 -60,150 -30,172 0,168 40,120 70,60 140,44 220,84 320,40 380,0",
+    "volcano": "-420,0 -210,46 -80,112 -40,124 -18,118 20,128 120,80 300,30 420,0",
+    "cone": "-200,0 -110,30 -36,74 -12,70 14,76 110,34 210,0",
+    "acropolis": "-220,0 -140,30 -90,66 100,70 150,36 240,0",
 }
+"""Outlines: pixels right of the street's end, pixels above the horizon, for a picture 768 wide."""
+
+
+def _outline(terrain: str) -> list[tuple[float, float]]:
+    pairs = (corner.split(",") for corner in _LANDMARKS[terrain].split())
+    return [(float(x), float(y)) for x, y in pairs]
 
 
 def draw_backdrop(canvas: Canvas, light: Light, terrain: str, rng: np.random.Generator) -> None:
@@ -110,10 +115,12 @@ def draw_backdrop(canvas: Canvas, light: Light, terrain: str, rng: np.random.Gen
         _draw_peaks(canvas, light, rng, terrain == "snowpeaks" or light.snow)
         canvas.fill([_ridge(canvas, rng, 26 * scale, 14 * scale, 14 * scale)], near)
     elif terrain == "hills":
-        canvas.fill([_ridge(canvas, rng, 36 * scale, 20 * scale, between(rng, 10, 40) * scale)], mix(far, near, 0.4))
+        canvas.fill(
+            [_ridge(canvas, rng, 36 * scale, 20 * scale, between(rng, 10, 40) * scale)], mix(far, near, 0.4)
+        )
         canvas.fill([_ridge(canvas, rng, 16 * scale, 8 * scale, 10 * scale)], near)
     elif terrain in _LANDMARKS:
-        canvas.fill([_cut(canvas, _LANDMARKS[terrain], between(rng, -50, 50))], mix(far, near, 0.35))
+        canvas.fill([_cut(canvas, _outline(terrain), between(rng, -50, 50))], mix(far, near, 0.35))
         canvas.fill([_ridge(canvas, rng, 14 * scale, 8 * scale, 6 * scale)], near)
     elif terrain == "sea":
         canvas.fill([_ridge(canvas, rng, 10 * scale, 5 * scale)], mix(near, (40, 66, 60), 0.4))
@@ -141,10 +148,15 @@ def _draw_skyline(canvas: Canvas, light: Light, rng: np.random.Generator, terrai
         blocks = []
         x = -10.0
         while x < canvas.camera.width:
-            wide, tall = between(rng, 10, 30) * scale, (0.25 + float(rng.random()) ** 2) * height * scale * (1 - 0.35 * layer)
+            wide, tall = (
+                between(rng, 10, 30) * scale,
+                (0.25 + float(rng.random()) ** 2) * height * scale * (1 - 0.35 * layer),
+            )
             if happens(rng, 0.8):
                 row = horizon_row(canvas)
-                blocks.append(np.array([(x, row + 60), (x, row - tall), (x + wide, row - tall), (x + wide, row + 60)]))
+                blocks.append(
+                    np.array([(x, row + 60), (x, row - tall), (x + wide, row - tall), (x + wide, row + 60)])
+                )
             x += wide + 0.8
         canvas.fill(blocks, mix((96, 108, 122), light.haze, 0.62 - 0.2 * layer))
     color = mix((112, 116, 122), light.haze, 0.4)

@@ -1,4 +1,4 @@
-"""What the signs of one scene say: from general words over shops to the names of streets, districts and the city."""
+"""What the signs of one scene say: general words, shops, the names of streets, districts and the city."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import numpy as np
 from signpost_kit.benchmark.town.atlas import City
 from signpost_kit.benchmark.town.dice import happens, pick, weighted
 
-__all__ = ["TIER_OF_KIND", "Order", "all_texts", "choose_orders", "split_lines"]
-
-TIER_OF_KIND = {"street": "T3", "direction": "T3", "shop": "T2", "notice": "T1", "stop": "T1"}
-"""The tier each kind of sign is meant for; a shop that names its city counts as T3."""
+__all__ = ["Order", "all_texts", "choose_orders", "split_lines"]
 
 _MOST = 4
 
 
 @dataclass(frozen=True)
 class Order:
-    """One sign to be made: its kind and its one or two lines."""
+    """One sign to be made: its kind and its one or two lines.
+
+    Kinds, with the tier they are meant for: stop and notice (T1), shop (T2; T3 when it names its city), street and
+    direction (T3).
+    """
 
     kind: str
     texts: tuple[str, ...]
@@ -49,17 +50,19 @@ def _generic(city: City, entry: str) -> Order:
 def choose_orders(city: City, rng: np.random.Generator) -> tuple[list[Order], list[Order]]:
     """The signs of one scene (two to four lines together) and spare ones, in case too few find a place.
 
-    About 65 % of the scenes name a street, a district or the city; 23 % show shops and general words only, and
-    12 % general words only, so that all three tiers of the study occur.
+    About 74 % of the scenes name a street, a district or the city; 17 % show shops and general words only, and
+    9 % general words only, so that all three tiers of the study occur.
     """
-    depth = weighted(rng, ("named", "shops", "plain"), (0.65, 0.23, 0.12))
+    depth = weighted(rng, ("named", "shops", "plain"), (0.74, 0.17, 0.09))
     names = {city.name, *city.aliases}
     plain_shops = tuple(s for s in city.texts.shops if not any(name in s for name in names))
     generic = _shuffled(rng, city.texts.generic)
     wanted: list[Order] = []
     if depth == "named":
         district, street = pick(rng, city.texts.districts), pick(rng, city.texts.streets)
-        if happens(rng, 0.85):
+        if not any(name in district for name in names):  # a gazetteer of cities knows few districts: draw once more
+            district = pick(rng, city.texts.districts)
+        if happens(rng, 0.92):
             wanted.append(Order("direction", split_lines(district)))
         if happens(rng, 0.78) or not wanted:
             wanted.append(Order("street", split_lines(street)))
