@@ -1,0 +1,1 @@
+"""Replacement texts: similar, random and adversarial. The offline generator is :mod:`.gazetteer`."""
