@@ -78,4 +78,4 @@ def _current(predictions: pd.DataFrame, groups: pd.DataFrame) -> pd.DataFrame:
     kept = predictions[predictions["group_id"].isin(groups["group_id"])]
     if kept.empty:
         raise DataError("no reply of this run's models and groups is stored: run the stage 'evaluation' first")
-    return kept
+    return pd.DataFrame(kept)

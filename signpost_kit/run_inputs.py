@@ -1,0 +1,112 @@
+"""What each stage depends on, as hashes: parts of the profile, files in params/, photos, code, the stage before.
+
+The hash of a stage covers everything upstream, so equal hashes mean that doing it again would change nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from signpost_kit.files import hash_bytes
+from signpost_kit.profiles import Profile
+
+__all__ = ["code_hash", "hash_mapping", "source_fingerprint", "stage_hashes"]
+
+# Keys of the profile, minus what changes only how fast or how patiently things are asked.
+_SECTIONS: dict[str, dict[str, Any]] = {
+    "sources": {"source": True},
+    "screening": {"screening": True},
+    "taxonomy": {},
+    "replacements": {"replacements": True},
+    "targets": {"targets": True},
+    "synthesis": {"editing": True},
+    "evaluation": {
+        "models": True,
+        "evaluation": {"task", "variants", "samples", "temperature", "max_tokens"},
+    },
+    "scoring": {"scoring": True},
+}
+_PARAMS: dict[str, tuple[str, ...]] = {
+    "screening": ("taxonomy.yml",),
+    "taxonomy": ("taxonomy.yml",),
+    "evaluation": ("models.yml", "prompts/**/*"),
+}
+_FACES = ("cli", "cli_", "doctor", "figures", "manifest", "notebook", "preflight", "report", "tables")
+
+
+def stage_hashes(profile: Profile, root: Path, stages: Sequence[str]) -> dict[str, str]:
+    """Hash of the inputs of every stage named, which come in order; each covers the ones before it.
+
+    A stage that this module does not know depends on the whole profile.
+    """
+    out: dict[str, str] = {}
+    upstream = code_hash(faces=False)
+    for stage in stages:
+        if stage in out:
+            continue
+        include = _SECTIONS.get(stage)
+        part = profile.model_dump(include=include) if include is not None else profile.model_dump()
+        if stage == "sources" or include is None:
+            part["source"] = source_fingerprint(profile)
+        files = {p: _file_digest(root / "params", p) for p in _PARAMS.get(stage, ())}
+        upstream = hash_bytes(json.dumps([stage, part, files, upstream], sort_keys=True, default=str).encode())
+        out[stage] = upstream
+    return out
+
+
+def source_fingerprint(profile: Profile) -> dict[str, Any]:
+    """The source's settings and, for a folder, every file's name, size and time (not its place on this disk)."""
+    source = profile.source.model_dump()
+    for key in ("path", "positions"):
+        value = source.pop(key)
+        if value is not None:
+            source[key] = _listing(Path(value))
+    return source
+
+
+def _listing(path: Path) -> list[tuple[str, int, int]]:
+    if path.is_file():
+        return [(path.name, path.stat().st_size, path.stat().st_mtime_ns)]
+    rows = []
+    for folder, _, names in os.walk(path):
+        for name in names:
+            file = Path(folder) / name
+            try:
+                stat = file.stat()
+            except OSError:
+                continue  # a link to nowhere: listed as unreadable by the stage
+            rows.append((file.relative_to(path).as_posix(), stat.st_size, stat.st_mtime_ns))
+    return sorted(rows)
+
+
+def _file_digest(params: Path, pattern: str) -> str:
+    files = sorted(p for p in params.glob(pattern) if p.is_file())
+    return hash_bytes(b"".join(p.name.encode() + b"\0" + p.read_bytes() + b"\0" for p in files))
+
+
+@lru_cache(maxsize=2)
+def code_hash(*, faces: bool) -> str:
+    """Hash of the package's own sources, so that results are made anew after the code has changed.
+
+    `faces=False` leaves out figures, tables, report, driver and command line, which no stage depends on.
+    """
+    package = Path(__file__).resolve().parent
+    parts: list[bytes] = []
+    for path in sorted(package.rglob("*")):
+        relative = path.relative_to(package)
+        if path.suffix not in (".py", ".html", ".json", ".yml", ".css", ".js") or "__pycache__" in relative.parts:
+            continue
+        if not faces and relative.parts[0].startswith(_FACES):
+            continue
+        parts += [relative.as_posix().encode(), path.read_bytes()]
+    return hash_bytes(b"\0".join(parts))
+
+
+def hash_mapping(data: Mapping[str, Any]) -> str:
+    """Hash of a mapping of plain values, whatever the order of its keys."""
+    return hash_bytes(json.dumps(data, sort_keys=True, default=str).encode())
