@@ -36,16 +36,19 @@ _PARAMS: dict[str, tuple[str, ...]] = {
     "taxonomy": ("taxonomy.yml",),
     "evaluation": ("models.yml", "prompts/**/*"),
 }
+# Pictures that models were asked about are never made anew because the package changed under a run: other bytes
+# would be other questions, to be paid again. `--force` remakes them on purpose.
+_KEPT_ACROSS_VERSIONS = frozenset(_SECTIONS) - {"scoring"}
 _FACES = ("cli", "cli_", "doctor", "figures", "manifest", "notebook", "preflight", "report", "tables")
 
 
 def stage_hashes(profile: Profile, root: Path, stages: Sequence[str]) -> dict[str, str]:
     """Hash of the inputs of every stage named, which come in order; each covers the ones before it.
 
-    A stage that this module does not know depends on the whole profile.
+    A stage that this module does not know depends on the whole profile and the package's code, scoring on the code.
     """
     out: dict[str, str] = {}
-    upstream = code_hash(faces=False)
+    upstream = ""
     for stage in stages:
         if stage in out:
             continue
@@ -53,6 +56,8 @@ def stage_hashes(profile: Profile, root: Path, stages: Sequence[str]) -> dict[st
         part = profile.model_dump(include=include) if include is not None else profile.model_dump()
         if stage == "sources" or include is None:
             part["source"] = source_fingerprint(profile)
+        if stage not in _KEPT_ACROSS_VERSIONS:
+            part["code"] = code_hash(faces=False)
         files = {p: _file_digest(root / "params", p) for p in _PARAMS.get(stage, ())}
         upstream = hash_bytes(json.dumps([stage, part, files, upstream], sort_keys=True, default=str).encode())
         out[stage] = upstream
