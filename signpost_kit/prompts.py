@@ -1,7 +1,7 @@
 """Prompts: templates in params/prompts/, one file per task, each known by a hash of its text.
 
-A file may be replaced (by a study's exact wording, say): the hash changes, and so do the keys of the replies, so that
-answers to two wordings never mix in one store.
+A file may be replaced (by a study's exact wording, say): the hash changes, and so do the keys of the replies, so
+that answers to two wordings never mix in one store.
 """
 
 from __future__ import annotations

@@ -196,6 +196,8 @@ class Run:
             Whatever the stages raise.
         """
         names = _upto(stage)
+        if (self.dir / "profile.yml").is_file() and not self._stale(names):
+            return  # nothing to wait for: another process may be busy with a later stage for hours
         _make_dir(self.dir)
         with locked(self.dir / ".lock"):
             self.save_profile()
