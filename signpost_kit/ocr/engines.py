@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Protocol
 
-from signpost_kit.errors import ConfigError, MissingExtraError
+from signpost_kit.errors import ConfigError, DataError, MissingExtraError
 from signpost_kit.fonts import script_of
 
 if TYPE_CHECKING:
@@ -78,6 +78,10 @@ class Engine(Protocol):
         ...
 
 
+_THINNEST_PX = 8  # below, not even one legible letter fits
+_LONGEST_SHAPE = 60  # times as long as high
+
+
 class RapidOcr:
     """PP-OCR models on onnxruntime: Latin, Chinese and Japanese, offline, in the wheel."""
 
@@ -111,12 +115,21 @@ class RapidOcr:
         import numpy as np
 
         height, width = image.shape[:2]
+        short, long = sorted((height, width))
+        if short < _THINNEST_PX or long > _LONGEST_SHAPE * short:
+            return ()  # a strip holds no sign, and the engine itself fails on it
         scale = self._settings.scale_for(width, height)
         work = image[:, :, ::-1]
         if scale != 1.0:
             size = (max(1, round(width * scale)), max(1, round(height * scale)))
             work = cv2.resize(work, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
-        result = self._engine(np.ascontiguousarray(work))
+        try:
+            result = self._engine(np.ascontiguousarray(work))
+        except Exception as error:  # the engine's own classes, which say nothing about the picture
+            raise DataError(
+                f"OCR failed on a picture of {width} x {height} pixels: {error or type(error).__name__}; "
+                "leave it out, or give it another shape"
+            ) from error
         if getattr(result, "boxes", None) is None or result.txts is None or result.scores is None:
             return ()
         back = np.array([width / work.shape[1], height / work.shape[0]])

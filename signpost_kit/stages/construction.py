@@ -55,11 +55,16 @@ def screening(run: Run) -> None:
     root = run.dir / "benchmark"
     with recording(run, "screening") as record:
         paths = {group.group_id: root / group.images["Original"] for group in groups}
-        lines = read_many(list(paths.values()), engine=options.engine)
+        failures: dict[Path, str] = {}
+        lines = read_many(list(paths.values()), engine=options.engine, failures=failures)
         kept: list[Group] = []
         n_lines = n_kept = n_drawn = n_found = 0
         for group in groups:
-            found = lines[paths[group.group_id]]
+            path = paths[group.group_id]
+            if path in failures:
+                record.reject(group.source_id or group.group_id, failures[path])
+                continue
+            found = lines[path]
             n_lines += len(found)
             if run.profile.source.kind == "town":
                 kept.append(group)
