@@ -1,15 +1,16 @@
 """A run of 400 requests that says what it asks and what is finished, to be killed by test_kill.py.
 
-    python kill_child.py BENCHMARK STORE ASKED FINISHED SEED
+    python kill_child.py BENCHMARK STORE ASKED FINISHED SEED [GO]
 
 ASKED and FINISHED grow by one key per line, written with one system call each: when a call to the model starts, and
-when the store has told that the reply is kept.
+when the store has told that the reply is kept. With GO it waits, ready to ask, until that file is there.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 from signpost_kit.benchmark import Benchmark
@@ -30,7 +31,8 @@ class TellingStore(ReplyStore):
         return future
 
 
-def main(benchmark: str, store: str, asked: str, finished: str, seed: str) -> None:
+def main(*arguments: str) -> None:
+    benchmark, store, asked, finished, seed, go = (*arguments, "")[:6]
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
     asked_file, finished_file = os.open(asked, flags), os.open(finished, flags)
 
@@ -40,6 +42,8 @@ def main(benchmark: str, store: str, asked: str, finished: str, seed: str) -> No
         return Delayed(pause, f"{request.group_id} {request.variant}")
 
     register_task("told", lambda text, prompt: Parsed("ok", "", float(len(text)), 0.0, 1, "told"))
+    while go and not Path(go).exists():
+        time.sleep(0.001)
     with TellingStore(Path(store), finished_file) as replies:
         evaluate(
             Benchmark.read(benchmark),
