@@ -35,12 +35,11 @@ def hash_bytes(data: bytes) -> str:
 
 def hash_file(path: Path) -> str:
     """:func:`hash_bytes` of a file, read in pieces."""
+    digest = hashlib.sha256()
     with path.open("rb") as handle:
-        return (
-            hashlib.file_digest(handle, "sha256").hexdigest()[:32]
-            if hasattr(hashlib, "file_digest")
-            else (hash_bytes(handle.read()))
-        )
+        while piece := handle.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()[:32]
 
 
 def safe_name(identifier: str) -> str:

@@ -105,7 +105,7 @@ def font_file(script: str) -> tuple[Path, int]:
 def _cmap(path: Path, index: int) -> frozenset[int]:
     from fontTools.ttLib import TTFont
 
-    return frozenset(TTFont(path, fontNumber=index, lazy=True).getBestCmap())
+    return frozenset(TTFont(path, fontNumber=index, lazy=True).getBestCmap() or ())
 
 
 def missing_glyphs(text: str, script: str) -> str:
@@ -118,8 +118,9 @@ def missing_glyphs(text: str, script: str) -> str:
 def _open(script: str, size: int, weight: int) -> ImageFont.FreeTypeFont:
     path, index = font_file(script)
     font = ImageFont.truetype(str(path), size, index=index)
+    axes = font.get_variation_axes()
     font.set_variation_by_axes(
-        [weight if axis["name"] in (b"Weight", "Weight") else axis["default"] for axis in font.get_variation_axes()]
+        [float(weight if axis["name"] in (b"Weight", "Weight") else axis["default"] or 0) for axis in axes]
     )
     return font
 

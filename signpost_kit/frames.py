@@ -71,7 +71,7 @@ def check_frame(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
     if missing:
         raise DataError(f"the {kind} table lacks the column(s) {', '.join(missing)}; it needs {', '.join(wanted)}")
     extra = [name for name in frame.columns if name not in wanted]
-    out = frame[[*wanted, *extra]]
+    out = pd.DataFrame(frame[[*wanted, *extra]])
     casts = {name: kind_ for name, kind_ in wanted.items() if kind_ == _FLOAT and out[name].dtype != kind_}
     if casts:
         try:
@@ -80,7 +80,7 @@ def check_frame(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
             raise DataError(f"the {kind} table holds text where numbers belong: {error}") from error
     for name, allowed in (("variant", VARIANTS), ("status", STATUSES), ("tier", (*TIERS, ""))):
         if name in wanted:
-            unknown = set(pd.unique(out[name].dropna())) - set(allowed)
+            unknown = set(out[name].dropna().unique()) - set(allowed)
             if unknown:
                 raise DataError(
                     f"the {kind} table has the {name} {sorted(map(str, unknown))[0]!r}; "

@@ -96,3 +96,20 @@ def test_no_machine_path_or_registry_address_is_committed(project: Path) -> None
     for path in (p for p in names if p.suffix in suffixes and p.is_file() and p.stat().st_size < 1_000_000):
         match = bad.search(path.read_text(encoding="utf-8", errors="ignore"))
         assert match is None, f"{path} names {match.group(0)}"
+
+
+def test_ruff_is_clean(project: Path) -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=project, capture_output=True, text=True, check=False).stdout
+    names = [
+        name for name in listed.splitlines() if name.endswith((".py", ".ipynb")) and (project / name).is_file()
+    ]
+    assert len(names) > 100
+    for command in (["check"], ["format", "--check"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, *names],
+            cwd=project,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-500:]
