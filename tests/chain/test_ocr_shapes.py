@@ -9,7 +9,9 @@ from signpost_kit.errors import DataError
 from signpost_kit.ocr import engines, read_text
 
 
-@pytest.mark.parametrize("shape", [(2, 2500, 3), (2500, 2, 3), (1, 1, 3), (12, 4000, 3), (4000, 9, 3), (30, 1801, 3)])
+@pytest.mark.parametrize(
+    "shape", [(2, 2500, 3), (2500, 2, 3), (1, 1, 3), (12, 4000, 3), (4000, 9, 3), (30, 1801, 3)]
+)
 def test_strips_hold_no_text(shape: tuple[int, int, int]) -> None:
     assert read_text(np.full(shape, 90, np.uint8), cache=False) == ()
 
