@@ -108,8 +108,9 @@ def _similar(span: Span, country: str, used: set[str], rng: np.random.Generator)
         lists = [local_towns(country, script)]
     lists += [texts.streets, texts.shops, texts.generic]
     for candidates in lists:
-        near = _narrow([c for c in fitting(list(candidates), span.text, rng) if _stays(c, country)], span)
-        if text := _unused(near, span.text, used):
+        near = _narrow(fitting(list(candidates), span.text, rng), span)
+        # Looking a text up costs the most, so only those that come first are looked up.
+        if text := _unused((c for c in near if _stays(c, country)), span.text, used):
             return text
     return ""
 
