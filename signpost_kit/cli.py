@@ -56,6 +56,10 @@ WorkersOption = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option("--workers", "-j", min=1, help="Notebooks at once; default: the number of cores."),
 ]
+MaxCostOption = Annotated[
+    Optional[float],  # noqa: UP045
+    typer.Option("--max-cost", min=0, metavar="USD", help="Stop before the replies of this run cost more."),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Redo what is up to date too. Replies are kept.")]
 TimeoutOption = Annotated[
     Optional[float],  # noqa: UP045
@@ -86,6 +90,11 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
+
+
+def _with_limit(sets: list[str] | None, max_cost: float | None) -> list[str]:
+    """`--max-cost 5` is short for `--set evaluation.max_cost_usd=5`: it then reaches every process of the run."""
+    return [*(sets or ()), *([] if max_cost is None else [f"evaluation.max_cost_usd={max_cost}"])]
 
 
 def _version(wanted: bool) -> None:
@@ -121,6 +130,7 @@ def run(
     workers: WorkersOption = None,
     force: ForceOption = False,
     retry: RetryOption = "",
+    max_cost: MaxCostOption = None,
     timeout: TimeoutOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -128,7 +138,7 @@ def run(
 
     What is up to date is not done again, and no reply is asked for twice; an interrupted run goes on where it was.
     """
-    opened = _open(profile, sets, run_dir, retry)
+    opened = _open(profile, _with_limit(sets, max_cost), run_dir, retry)
     _execute(opened, only=only or None, workers=workers, force=force, timeout_s=timeout, quiet=quiet)
 
 
@@ -154,16 +164,22 @@ def figures(
 @app.command(epilog="Example: signpost evaluate photos --set source.path=FOLDER --set models=reader,prior")
 @_guarded
 def evaluate(
-    profile: ProfileArgument, sets: SetOption = None, run_dir: RunDirOption = "", retry: RetryOption = ""
+    profile: ProfileArgument,
+    *,
+    sets: SetOption = None,
+    run_dir: RunDirOption = "",
+    retry: RetryOption = "",
+    max_cost: MaxCostOption = None,
 ) -> None:
     """Ask the models, and nothing else.
 
     Runs in this process with a progress bar: no notebooks, no figures.
     """
-    from signpost_kit.preflight import check_run
+    from signpost_kit.preflight import check_keys, check_run
 
-    opened = _open(profile, sets, run_dir, retry)
+    opened = _open(profile, _with_limit(sets, max_cost), run_dir, retry)
     check_run(opened)
+    check_keys(opened)
     opened.ensure("evaluation")
     entry = opened.stage_record("evaluation") or {}
     counts = entry.get("counts", {})
@@ -186,16 +202,45 @@ def report(profile: ProfileArgument, run_dir: RunDirOption = "") -> None:
     print(_near(Path(write_report(opened))))
 
 
-@app.command()
+@app.command(epilog="Examples: signpost models · signpost models --check gpt-4o gemini-2.5-flash")
 @_guarded
-def models() -> None:
-    """List the models that a profile may name."""
-    from signpost_kit.models.registry import get_model, model_names
+def models(
+    names: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(metavar="[NAME]...", help="Only these; default: all."),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Ask each one tiny question; without names: all that have a key.")
+    ] = False,
+) -> None:
+    """List the models that a profile may name, or ask them one question each."""
+    from signpost_kit.cli_models import run_models
 
-    names = model_names()
-    width = max(map(len, names), default=0)
-    for name in names:
-        print(f"{name:{width}}  {get_model(name).name}")
+    if not run_models(names or (), check=check):
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example: signpost estimate photos --set source.path=FOLDER --set models=[gpt-4o]")
+@_guarded
+def estimate(
+    profile: ProfileArgument,
+    *,
+    sets: SetOption = None,
+    run_dir: RunDirOption = "",
+    retry: RetryOption = "",
+    max_cost: MaxCostOption = None,
+) -> None:
+    """Say what a run will ask and cost, before the first paid request.
+
+    Pictures are built if they are not there; no model is asked.
+    """
+    from signpost_kit.cli_estimate import estimate_run, show
+    from signpost_kit.preflight import check_run
+
+    opened = _open(profile, _with_limit(sets, max_cost), run_dir, retry)
+    check_run(opened)
+    frame, specs = estimate_run(opened)
+    print(show(frame, specs, max_cost_usd=opened.profile.evaluation.max_cost_usd))
 
 
 @app.command()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
-import re
 import shutil
 import sys
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ __all__ = ["Finding", "check_all"]
 _KEYS = (
     ("OpenAI", ("OPENAI_API_KEY",)),
     ("Anthropic", ("ANTHROPIC_API_KEY",)),
-    ("Google", ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
+    ("Google", ("GEMINI_API_KEY",)),
     ("DashScope", ("DASHSCOPE_API_KEY",)),
     ("Moonshot", ("MOONSHOT_API_KEY",)),
     ("Ark", ("ARK_API_KEY",)),
@@ -173,9 +172,11 @@ def _disk() -> list[Finding]:
 
 
 def _keys() -> list[Finding]:
+    from signpost_kit.models.keys import has_key
+
     out: list[Finding] = []
     for provider, names in _KEYS:
-        present = next((name for name in names if re.search(r"\S", os.environ.get(name, ""))), None)
+        present = next((name for name in names if has_key(name)), None)
         detail = f"{present} is set" if present else f"{' or '.join(names)} is not set"
         out.append(Finding("ok" if present else "note", f"key {provider}", detail))
     return out

@@ -22,6 +22,7 @@ from signpost_kit.errors import DataError
 from signpost_kit.files import atomic_path, hash_bytes, hash_file
 from signpost_kit.image_metadata import orientation_of, read_exif, xmp_text
 from signpost_kit.image_modes import to_rgb
+from signpost_kit.image_types import DECODERS, HEAD, sniff_type, why_no_picture
 
 __all__ = [
     "MAX_PIXELS",
@@ -43,27 +44,6 @@ __all__ = [
 MAX_PIXELS = 120_000_000
 """Default limit, width times height: 108-megapixel phones pass; decoded it is 360 MB."""
 
-_HEAD = 64  # bytes that tell every type
-_FORMATS = {  # mime -> Pillow's name of the decoder
-    "image/jpeg": "JPEG",
-    "image/png": "PNG",
-    "image/webp": "WEBP",
-    "image/gif": "GIF",
-    "image/bmp": "BMP",
-    "image/tiff": "TIFF",
-    "image/avif": "AVIF",
-    "image/heic": "HEIF",
-    "image/jp2": "JPEG2000",
-    "image/x-portable-anymap": "PPM",
-}
-_OTHER_TYPES = (  # beginnings of files that people put into photo folders, for a clear reason
-    (b"%pdf", "a PDF"),
-    (b"<svg", "an SVG drawing"),
-    (b"<!doctype html", "a web page"),
-    (b"<html", "a web page"),
-    (b"pk\x03\x04", "a zip archive or office document"),
-    (b"version https://git-lfs", "a Git LFS pointer; fetch the real file with `git lfs pull`"),
-)
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -120,33 +100,6 @@ class EncodedImage:
     """JPEG quality; None for PNG."""
 
 
-def sniff_type(data: bytes) -> str:
-    """The MIME type told by a file's first bytes (64 are enough), or "" if it is no picture the kit reads."""
-    if data.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    if data[:6] in (b"GIF87a", b"GIF89a"):
-        return "image/gif"
-    if data[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
-        return "image/tiff"
-    if data[4:8] == b"ftyp":
-        brands = {data[i : i + 4] for i in range(8, len(data) - 3, 4)}
-        if brands & {b"avif", b"avis"}:
-            return "image/avif"
-        if brands & {b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"}:
-            return "image/heic"
-    if data.startswith((b"\0\0\0\x0cjP  \r\n\x87\n", b"\xff\x4f\xff\x51")):
-        return "image/jp2"
-    if data[:2] == b"BM" and len(data) > 14:
-        return "image/bmp"
-    if len(data) > 2 and data[0:1] == b"P" and data[1:2] in b"123456" and data[2:3].isspace():
-        return "image/x-portable-anymap"
-    return ""
-
-
 def image_hash(path: Path | str) -> str:
     """The content hash of a picture's file: the kit's `image_hash` in every reply's key."""
     try:
@@ -191,17 +144,7 @@ def open_image(path: Path | str, *, max_pixels: int = MAX_PIXELS, max_side: int 
         _check_size(path, image.size, max_pixels)
         turn = _TURNS.get(_metadata(image, mime, handle).orientation)
         size = _target(image.size, max_side)
-        if size != image.size and mime == "image/jpeg":
-            image.draft(None, (2 * size[0], 2 * size[1]))  # twice: the rest of the way is Lanczos
-        with _decoding(path):
-            _load(image, mime)
-            if mime == "image/tiff":  # turned while loading
-                size = _target(image.size, max_side)
-            if image.mode in ("RGB", "L", "CMYK"):
-                picture = to_rgb(_resized(image, size))
-            else:  # palettes, transparency and 16 bits must be converted before pixels are mixed
-                picture = _resized(to_rgb(image), size)
-            return picture.transpose(turn) if turn is not None else picture
+        return _decoded(path, image, mime, turn, size, detour=2)  # twice the size: the rest of the way is Lanczos
 
 
 def load_rgb(path: Path | str, *, max_pixels: int = MAX_PIXELS, max_side: int | None = None) -> np.ndarray:
@@ -264,6 +207,8 @@ def encode_for_model(
 
     The first of `formats` that fits is taken: JPEG first by default, because a choice by size alone would give the
     variants of one scene different codecs. If none fits, the quality goes down to 70, then the sides by a quarter.
+    A JPEG that is too large is decoded at a half, quarter or eighth of its size where that is enough; if one of
+    these is within a tenth below `max_side`, this is the size that is sent.
 
     Parameters
     ----------
@@ -281,7 +226,13 @@ def encode_for_model(
     unknown = [name for name in formats if name not in ("jpeg", "png")]
     if unknown or not formats:
         raise DataError(f"formats={formats!r}: allowed are 'jpeg' and 'png', at least one of them")
-    picture = open_image(path, max_pixels=max_pixels, max_side=max_side)
+    with _opened(path) as (image, mime, handle):
+        _check_size(path, image.size, max_pixels)
+        about = _metadata(image, mime, handle)
+        size = _target(image.size, max_side)
+        near = _near(image.size, size) if mime == "image/jpeg" else None
+        turn = _TURNS.get(about.orientation)
+        picture = _decoded(path, image, mime, turn, near or size, detour=2 if near else 1, halve=near is not None)
     while True:
         for name in formats:
             for quality in (92, 85, 78, 70) if name == "jpeg" else (None,):
@@ -302,18 +253,51 @@ def _opened(path: Path) -> Iterator[tuple[Image.Image, str, BinaryIO]]:
         raise _unreadable(path, error) from error
     with handle:
         try:
-            head = handle.read(_HEAD)
+            head = handle.read(HEAD)
         except OSError as error:
             raise _unreadable(path, error) from error
         mime = sniff_type(head)
         if not mime:
-            raise PictureError(path, "not a picture", _why_no_picture(head))
+            raise PictureError(path, "not a picture", why_no_picture(head))
         handle.seek(0)
         with _decoding(path, "its header is damaged"), _silence():
             # The decoder is called directly: Image.open would first measure against a global limit of its own,
             # and would try decoders that run other programs.
             image = _decoder(mime)(handle, path.name)
         yield image, mime, handle
+
+
+def _decoded(
+    path: Path,
+    image: Image.Image,
+    mime: str,
+    turn: Image.Transpose | None,
+    size: tuple[int, int],
+    *,
+    detour: int,
+    halve: bool = False,
+) -> Image.Image:
+    """The pixels as RGB, scaled to `size` and turned; a JPEG is decoded at `detour` times `size` if it can be."""
+    if size != image.size and mime == "image/jpeg":
+        image.draft(None, (detour * size[0], detour * size[1]))
+    with _decoding(path):
+        _load(image, mime)
+        if mime == "image/tiff":  # turned while loading
+            size = _target(image.size, max(size))
+        if image.mode in ("RGB", "L", "CMYK"):
+            picture = to_rgb(_resized(image, size, halve=halve))
+        else:  # palettes, transparency and 16 bits must be converted before pixels are mixed
+            picture = _resized(to_rgb(image), size)
+        return picture.transpose(turn) if turn is not None else picture
+
+
+def _near(full: tuple[int, int], size: tuple[int, int]) -> tuple[int, int] | None:
+    """A half, quarter or eighth of `full` that is `size` or up to a tenth less: cheaper than scaling to `size`."""
+    for part in (2, 4, 8):
+        reduced = -(-full[0] // part), -(-full[1] // part)
+        if size != full and 0.9 * max(size) <= max(reduced) <= max(size):
+            return reduced
+    return None
 
 
 def _load(image: Image.Image, mime: str) -> None:
@@ -333,7 +317,7 @@ def _silence() -> Iterator[None]:
 
 
 def _decoder(mime: str) -> Any:
-    name = _FORMATS[mime]
+    name = DECODERS[mime]
     if name == "HEIF" and name not in Image.OPEN:
         import pillow_heif
 
@@ -391,11 +375,15 @@ def _target(size: tuple[int, int], max_side: int | None) -> tuple[int, int]:
     return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
 
 
-def _resized(image: Image.Image, size: tuple[int, int]) -> Image.Image:
+def _resized(image: Image.Image, size: tuple[int, int], *, halve: bool = False) -> Image.Image:
+    """Scaled by Lanczos, or, with `halve` and where it comes to the same size, by the mean of four pixels."""
     if image.size == size:
         return image
     info = image.info
-    image = image.resize(size, Image.Resampling.LANCZOS)
+    if halve and size == (-(-image.width // 2), -(-image.height // 2)):
+        image = image.reduce(2)
+    else:
+        image = image.resize(size, Image.Resampling.LANCZOS)
     image.info = info  # the colour profile is still needed
     return image
 
@@ -405,6 +393,8 @@ def _bare(picture: np.ndarray | Image.Image) -> Image.Image:
     image = _from_array(picture) if isinstance(picture, np.ndarray) else picture
     if image.mode not in ("RGB", "L"):
         raise DataError(f"a picture of mode {image.mode} cannot be written as it is; open it with open_image")
+    if type(image) is Image.Image and not image.info:
+        return image
     bare = Image.new(image.mode, image.size)
     bare.paste(image)
     return bare
@@ -417,19 +407,6 @@ def _from_array(array: np.ndarray) -> Image.Image:
             f"a picture must be uint8, height x width x 3 or height x width; this is {array.dtype}, {array.shape}"
         )
     return Image.fromarray(np.ascontiguousarray(array))
-
-
-def _why_no_picture(head: bytes) -> str:
-    if not head:
-        return "the file is empty (0 bytes)"
-    start = head.lstrip().lower()
-    for beginning, name in _OTHER_TYPES:
-        if start.startswith(beginning):
-            return f"not a picture but {name}"
-    if head[4:8] == b"ftyp":
-        return "not a picture: a video, or a camera's raw file; export it as JPEG"
-    known = ", ".join(mime.partition("/")[2].upper() for mime in _FORMATS if "x-" not in mime)
-    return f"not a picture: its first bytes fit none of {known}"
 
 
 def _unreadable(path: Path, error: OSError) -> PictureError:

@@ -11,7 +11,7 @@ from signpost_kit.files import storage_error
 from signpost_kit.profiles import Profile
 from signpost_kit.run import Run
 
-__all__ = ["check_run", "check_source", "check_writable"]
+__all__ = ["check_keys", "check_run", "check_source", "check_writable"]
 
 _PLANNED = {
     "signpost-release": "reading the released SIGNPOST-Bench pictures",
@@ -38,6 +38,20 @@ def check_run(run: Run) -> None:
         from signpost_kit.evaluation import ReplyStore
 
         ReplyStore(run.store_path, create=False).close()
+
+
+def check_keys(run: Run) -> None:
+    """Raise ModelError if a model of the profile needs a key that is not there, unless nothing is left to ask."""
+    from signpost_kit.models.catalogue import load_catalogue
+    from signpost_kit.models.keys import find_key
+
+    if run.is_current("evaluation"):
+        return
+    catalogue = load_catalogue(run.root)
+    for name in run.profile.models:
+        spec = catalogue.get(name)
+        if spec is not None and spec.key_env:
+            find_key(spec.key_env)
 
 
 def check_source(profile: Profile) -> None:

@@ -92,6 +92,8 @@ class Evaluation(_Section):
     max_tokens: int | None = Field(default=1024, ge=1)
     timeout_s: float = Field(default=120.0, gt=0)
     """Of one request, in seconds."""
+    max_cost_usd: float | None = Field(default=None, ge=0)
+    """Asking stops before the replies of one run of the stage cost more than this, in US dollars."""
 
     @field_validator("variants")
     @classmethod

@@ -60,8 +60,11 @@ class Usage:
     """Tokens as the provider counted them; None where it did not say."""
 
     input_tokens: int | None = None
+    """All of them, cached ones included."""
     output_tokens: int | None = None
+    """All that are charged as output, thinking included."""
     cached_tokens: int | None = None
+    """Those of input_tokens that were read from the provider's cache, at its lower price."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,8 @@ class Answer:
     request_id: str = ""
     attempts: int = 1
     price_usd: float | None = None
+    notes: dict[str, str] = field(default_factory=dict)
+    """What was sent otherwise than asked for (a refused parameter), and which bytes the picture became."""
 
 
 class ProviderError(Exception):

@@ -35,6 +35,7 @@ def evaluation(run: Run) -> None:
             timeout_s=options.timeout_s,
             concurrency=options.concurrency,
             retry=run.retry,
+            max_cost_usd=options.max_cost_usd,
         )
         record.counts |= {
             "models": len(models),
