@@ -22,7 +22,7 @@ PACK_FROM = 20_000
 """Rows from which a packed copy pays: below, reading the rows takes about 20 ms."""
 EXTRA = (
     *("key", "image_hash", "n_candidates", "form", "reason", "text", "fields", "finish_reason", "input_tokens"),
-    *("output_tokens", "cached_tokens", "price_usd", "latency_s", "attempts", "request_id", "time"),
+    *("output_tokens", "cached_tokens", "price_usd", "latency_s", "attempts", "request_id", "time", "notes"),
 )
 """Columns that `predictions(extra=...)` can add."""
 _COLUMNS = [(name, "<i4") for name in ("model", "group", "variant", "status")] + [("lat", "<f8"), ("lon", "<f8")]

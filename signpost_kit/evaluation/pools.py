@@ -1,30 +1,30 @@
-"""The asking itself: one pool of workers per provider, each reply stored before the next question is taken."""
+"""The asking itself: one pool of workers per provider, each reply stored before its slot is given to another."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
-import threading
-from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+import time
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from signpost_kit.errors import SignpostError
-from signpost_kit.evaluation.asking import Outcome, Politeness, StopModel, ask_with_retries
+from signpost_kit.evaluation.asking import Failure, Outcome, Politeness, StopModel, ask_with_retries
+from signpost_kit.evaluation.budget import Budget
 from signpost_kit.evaluation.claims import Claims
+from signpost_kit.evaluation.limiter import Limiter
+from signpost_kit.evaluation.outcomes import to_reply
 from signpost_kit.evaluation.progress import Tally
-from signpost_kit.evaluation.reply import Reply
 from signpost_kit.evaluation.store import ReplyStore
-from signpost_kit.evaluation.tasks import Parsed, Parser, read_text
-from signpost_kit.models.base import Provider, Request
+from signpost_kit.evaluation.tasks import Parser
+from signpost_kit.models.base import Answer, Provider, Request
 
-__all__ = ["Question", "ask_all", "run_in_thread", "to_reply"]
+__all__ = ["Charge", "Question", "ask_all"]
 
-T = TypeVar("T")
+Charge = Callable[[str, Answer], "float | None"]
+"""What an answer of a model costs in US dollars; None: unknown."""
 _CLAIMED_S = 0.25  # how often questions that another process is asking are looked at again
-_GRACE_S = 5.0  # for cancelled requests and connections to end after an interrupt
+_GRACE_S = 5.0  # for connections to close
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,42 @@ class _Pool:
 
     name: str
     concurrency: int
-    questions: deque[Question] = field(default_factory=deque)
+    queues: dict[str, deque[Question]] = field(default_factory=dict)
+    """By model; they take turns."""
+    resume: dict[str, float] = field(default_factory=dict)
+    """Model -> the moment before which its provider wants no further request."""
+    size: int = 0
+    """Questions in the queues."""
+
+    def __post_init__(self) -> None:
+        self._order: deque[str] = deque()
+
+    def start(self) -> None:
+        """All questions are there, and the concurrency is known."""
+        self.limiter = Limiter(self.concurrency)
+
+    def put(self, question: Question) -> None:
+        """Queue a question at the end."""
+        if question.model not in self.queues:
+            self.queues[question.model] = deque()
+            self._order.append(question.model)
+        self.queues[question.model].append(question)
+        self.size += 1
+
+    def take(self, now: float) -> Question | None:
+        """The next question: of the next model that may be asked now, else of the one that may be first."""
+        waiting: list[tuple[float, str]] = []
+        for _ in range(len(self._order)):
+            model = self._order[0]
+            self._order.rotate(-1)
+            if self.queues[model]:
+                waiting.append((self.resume.get(model, 0.0), model))
+                if waiting[-1][0] <= now:
+                    break
+        if not waiting:
+            return None
+        self.size -= 1
+        return self.queues[min(waiting)[1]].popleft()
 
 
 async def ask_all(
@@ -59,6 +94,8 @@ async def ask_all(
     politeness: Politeness,
     concurrency: int | None = None,
     again: Sequence[str] = (),
+    charge: Charge = lambda model, answer: answer.price_usd,
+    budget: Budget | None = None,
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
 ) -> None:
     """Ask every question and store every reply; `tally` tells how it went.
@@ -70,6 +107,8 @@ async def ask_all(
         (or the argument); pools do not wait for each other. All are closed at the end.
     again
         Statuses of stored replies that a new reply replaces.
+    budget
+        Stops a model before it spends more.
 
     Raises
     ------
@@ -78,44 +117,12 @@ async def ask_all(
     """
     pools = _pools(questions, providers, concurrency)
     tally.total = len(questions)
-    tally.pools = {pool.name: [len(pool.questions), 0] for pool in pools}
-
-    claims = Claims(store.path)
-
-    async def work(pool: _Pool) -> None:
-        while pool.questions:
-            question = pool.questions.popleft()
-            if question.model in tally.stopped:
-                tally.skip(pool.name)
-            elif claims.take(question.key):
-                try:
-                    await settle(pool, question)
-                finally:
-                    claims.release(question.key)
-            else:  # another process is asking it: its reply will do, unless that process dies first
-                pool.questions.append(question)
-                await sleep(_CLAIMED_S / len(pool.questions))
-
-    async def settle(pool: _Pool, question: Question) -> None:
-        status = store.status(question.key)
-        if status is not None and status not in again:
-            await asyncio.to_thread(store.link, [(request, question.key) for request in question.requests])
-            tally.reuse(pool.name, status, len(question.requests))
-            return
-        try:
-            outcome = await ask_with_retries(
-                providers[question.model], question.requests[0], politeness=politeness, sleep=sleep
-            )
-        except StopModel as stop:
-            tally.stopped.setdefault(question.model, stop.reason)
-            tally.skip(pool.name)
-            return
-        reply = to_reply(outcome, question.requests[0].prompt, parse)
-        await asyncio.wrap_future(store.submit(question.requests, reply, key=question.key, replace=again))
-        _count(tally, pool.name, question, reply)
-
+    tally.pools = {pool.name: [pool.size, 0] for pool in pools}
+    tally.left = Counter(question.model for question in questions)
+    run = _Run(providers, store, parse, tally, politeness, tuple(again), charge, budget, sleep)
+    # Twice as many workers as slots: a question that waits for its next attempt holds a worker, but no slot.
     workers = [
-        asyncio.create_task(work(pool)) for pool in pools for _ in range(min(pool.concurrency, len(pool.questions)))
+        asyncio.create_task(run.work(pool)) for pool in pools for _ in range(min(2 * pool.concurrency, pool.size))
     ]
     try:
         await asyncio.gather(*workers)
@@ -126,34 +133,143 @@ async def ask_all(
         await _close(providers)
 
 
-def to_reply(outcome: Outcome, prompt: str, parse: Parser) -> Reply:
-    """What is stored for an outcome: the provider's word on it first, then what the text says."""
-    answer = outcome.answer
-    if answer is None:
-        return Reply(
-            status="error",
-            said="error",
-            reason=outcome.reason,
-            attempts=outcome.attempts,
-            latency_s=outcome.latency_s,
-        )
-    text = answer.text
-    parsed = read_text(text, prompt, parse) if answer.status == "ok" else Parsed(answer.status, answer.reason)
-    reply = Reply(
-        status="error",
-        said=answer.status,
-        text=text,
-        finish_reason=answer.finish_reason,
-        usage=answer.usage,
-        price_usd=answer.price_usd,
-        latency_s=outcome.latency_s,
-        attempts=outcome.attempts,
-        request_id=answer.request_id,
-    )
-    try:
-        return replace(reply, **vars(parsed))
-    except SignpostError as error:  # a status that does not exist, from a provider or a parser of the user's
-        return replace(reply, reason=str(error))
+@dataclass
+class _Run:
+    """What all workers of one run of asking share."""
+
+    providers: Mapping[str, Provider]
+    store: ReplyStore
+    parse: Parser
+    tally: Tally
+    politeness: Politeness
+    again: tuple[str, ...]
+    charge: Charge
+    budget: Budget | None
+    sleep: Callable[[float], Awaitable[object]]
+    clock: Callable[[], float] = time.monotonic
+    failed_in_a_row: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.claims = Claims(self.store.path)
+
+    async def work(self, pool: _Pool) -> None:
+        """Take questions until there are none."""
+        while (question := pool.take(self.clock())) is not None:
+            if question.model in self.tally.stopped:
+                self.tally.skip(pool.name, question.model)
+            elif self.claims.take(question.key):
+                try:
+                    async with _Turn(self, pool) as turn:
+                        await self.settle(pool, question, turn)
+                finally:
+                    self.claims.release(question.key)
+            else:  # another process is asking it: its reply will do, unless that process dies first
+                pool.put(question)
+                await self.sleep(_CLAIMED_S / pool.size)
+
+    async def settle(self, pool: _Pool, question: Question, turn: _Turn) -> None:
+        """Ask one question and store its reply, unless it is there already."""
+        status = self.store.status(question.key)
+        if status is not None and status not in self.again:
+            await asyncio.to_thread(self.store.link, [(request, question.key) for request in question.requests])
+            self.tally.reuse(pool.name, question.model, status, len(question.requests))
+            return
+        try:
+            outcome = await ask_with_retries(
+                self.providers[question.model],
+                question.requests[0],
+                politeness=self.politeness,
+                gate=turn,
+                sleep=turn.rest,
+            )
+        except StopModel as stop:
+            self.tally.stopped.setdefault(question.model, stop.reason)
+            self.tally.skip(pool.name, question.model)
+            return
+        prices = [self.charge(question.model, answer) for answer in outcome.paid]
+        reply = to_reply(outcome, question.requests[0].prompt, self.parse, prices=prices)
+        await asyncio.wrap_future(self.store.submit(question.requests, reply, key=question.key, replace=self.again))
+        self.tally.count(pool.name, question.model, reply.status, len(question.requests), reply.attempts)
+        self._watch(question.model, outcome)
+
+    def _watch(self, model: str, outcome: Outcome) -> None:
+        """Stop a model whose questions fail one after another: a full run of failures helps nobody."""
+        if outcome.ours:  # a broken picture says nothing about the model
+            return
+        self.failed_in_a_row[model] = 0 if outcome.answer else self.failed_in_a_row[model] + 1
+        if self.failed_in_a_row[model] >= self.politeness.failures_in_a_row:
+            self.tally.stopped.setdefault(
+                model,
+                f"{self.failed_in_a_row[model]} questions in a row failed, the last one with: {outcome.reason}. "
+                "Mend that and run again; `--retry error` asks the failed ones too",
+            )
+
+
+class _Turn:
+    """A slot of a pool for one question, and the gate that each of its attempts passes."""
+
+    def __init__(self, run: _Run, pool: _Pool) -> None:
+        self._run, self._pool = run, pool
+        self._held = False
+        self._begun = 0
+
+    async def __aenter__(self) -> _Turn:
+        await self._take()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._give()
+
+    async def rest(self, seconds: float) -> None:
+        """Pause without holding the slot, then queue for one again."""
+        self._give()
+        await self._run.sleep(seconds)
+        await self._take()
+
+    async def enter(self, request: Request) -> None:
+        """Wait for the moment that the provider named, and for the money."""
+        wait = self._pool.resume.get(request.model, 0.0) - self._run.clock()
+        if wait > 0:
+            await self.rest(wait)
+        self._check(request.model)
+        if self._run.budget is not None:
+            await self._run.budget.reserve(request)
+            try:
+                self._check(request.model)
+            except StopModel:
+                self._run.budget.settle(request, 0.0)
+                raise
+        self._begun = self._pool.limiter.begin()
+
+    def leave(self, request: Request, result: Answer | Failure | None) -> None:
+        """Learn from the attempt how many may be under way, when, and what was spent."""
+        limiter, spent = self._pool.limiter, 0.0
+        if isinstance(result, Answer):
+            limiter.calm()
+            spent = self._run.charge(request.model, result) or 0.0
+            self._run.tally.spend(request.model, spent)
+        elif result is not None and result.congested:
+            limiter.trouble(self._begun)
+            if result.pause_s:
+                until = self._run.clock() + result.pause_s
+                self._pool.resume[request.model] = max(self._pool.resume.get(request.model, 0.0), until)
+        if self._run.budget is not None:
+            # A request that timed out may have been answered: it counts as spent in full.
+            lost = isinstance(result, Failure) and result.timed_out
+            self._run.budget.settle(request, None if lost else spent)
+
+    def _check(self, model: str) -> None:
+        if model in self._run.tally.stopped:
+            raise StopModel(self._run.tally.stopped[model])
+
+    async def _take(self) -> None:
+        await self._pool.limiter.acquire()
+        self._held = True
+
+    def _give(self) -> None:
+        if self._held:
+            self._held = False
+            self._pool.limiter.release()
 
 
 def _pools(
@@ -165,83 +281,13 @@ def _pools(
         size = max(1, provider.concurrency if concurrency is None else concurrency)
         pool = pools.setdefault(provider.name, _Pool(provider.name, size))
         pool.concurrency = min(pool.concurrency, size)
-        pool.questions.append(question)
+        pool.put(question)
+    for pool in pools.values():
+        pool.start()
     return list(pools.values())
-
-
-def _count(tally: Tally, pool: str, question: Question, reply: Reply) -> None:
-    tally.asked += 1
-    tally.asked_rows += len(question.requests)
-    tally.statuses[reply.status] += len(question.requests)
-    tally.cost_usd += reply.price_usd or 0.0
-    tally.attempts += reply.attempts
-    tally.finish(pool)
 
 
 async def _close(providers: Mapping[str, Provider]) -> None:
     for provider in {id(p): p for p in providers.values()}.values():
         with contextlib.suppress(Exception):  # replies are safe by now; a connection that will not close is no news
             await asyncio.wait_for(provider.close(), _GRACE_S)
-
-
-def run_in_thread(main: Callable[[], Coroutine[Any, Any, T]], tick: Callable[[], None]) -> T:
-    """Run `main` in an event loop of its own, on a thread of its own, and wait for it, calling `tick` now and then.
-
-    So it works the same in a script and where a loop is running already (a notebook), and an interrupt reaches the
-    calling thread at once: the loop is then cancelled and the interrupt raised again.
-    """
-    with _interruptible():
-        return _run_in_thread(main, tick)
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let SIGINT raise KeyboardInterrupt here although a loop is running in this thread.
-
-    asyncio.run makes SIGINT cancel its task, which cannot happen while that task waits for us.
-    """
-    try:
-        asyncio.get_running_loop()
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    except (RuntimeError, ValueError):  # no loop here; or not the main thread, which no signal reaches
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _run_in_thread(main: Callable[[], Coroutine[Any, Any, T]], tick: Callable[[], None]) -> T:
-    box: dict[str, Any] = {}
-    started, finished = threading.Event(), threading.Event()
-
-    async def body() -> T:
-        box["loop"], box["task"] = asyncio.get_running_loop(), asyncio.current_task()
-        started.set()
-        return await main()
-
-    def target() -> None:
-        try:
-            box["result"] = asyncio.run(body())
-        except BaseException as error:
-            box["error"] = error
-        finally:
-            started.set()
-            finished.set()
-
-    thread = threading.Thread(target=target, name="evaluate", daemon=True)
-    thread.start()
-    try:
-        while not finished.wait(0.1):
-            tick()
-    except BaseException:
-        started.wait(_GRACE_S)
-        if "loop" in box:
-            with contextlib.suppress(RuntimeError):  # it has just ended
-                box["loop"].call_soon_threadsafe(box["task"].cancel)
-        finished.wait(_GRACE_S)
-        raise
-    if "error" in box:
-        raise box["error"]
-    return box["result"]

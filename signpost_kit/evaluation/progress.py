@@ -30,41 +30,74 @@ class Tally:
     """Rows whose answer another process stored meanwhile."""
     statuses: Counter[str] = field(default_factory=Counter)
     """Of the rows that were asked or reused."""
-    cost_usd: float = 0.0
     attempts: int = 0
     stopped: dict[str, str] = field(default_factory=dict)
     """Model -> why it is not asked any further."""
     pools: dict[str, list[int]] = field(default_factory=dict)
     """Pool -> [questions left, questions done]."""
+    left: Counter[str] = field(default_factory=Counter)
+    """Model -> questions left."""
+    spent: dict[str, list[float]] = field(default_factory=dict)
+    """Model -> [US dollars, questions asked and settled]."""
+    most_usd: float | None = None
+    """What may be spent; None: no limit."""
 
-    def finish(self, pool: str) -> None:
-        """One question of a pool is settled."""
-        self.done += 1
-        self.pools[pool][0] -= 1
-        self.pools[pool][1] += 1
+    @property
+    def cost_usd(self) -> float:
+        """What was spent in this run of asking, as far as prices are known; cut-off answers are counted too."""
+        return sum(usd for usd, _ in self.spent.values())
 
-    def reuse(self, pool: str, status: str, rows: int) -> None:
+    def spend(self, model: str, usd: float) -> None:
+        """An answer came back, and this is its price."""
+        self.spent.setdefault(model, [0.0, 0])[0] += usd
+
+    def count(self, pool: str, model: str, status: str, rows: int, attempts: int) -> None:
+        """One question was asked, and its reply is stored."""
+        self.asked += 1
+        self.asked_rows += rows
+        self.statuses[status] += rows
+        self.attempts += attempts
+        self.spent.setdefault(model, [0.0, 0])[1] += 1
+        self._finish(pool, model)
+
+    def reuse(self, pool: str, model: str, status: str, rows: int) -> None:
         """One question needed no asking after all: another process stored its reply meanwhile."""
         self.reused_rows += rows
         self.statuses[status] += rows
-        self.finish(pool)
+        self._finish(pool, model)
 
-    def skip(self, pool: str) -> None:
+    def skip(self, pool: str, model: str) -> None:
         """One question of a pool will not be asked."""
         self.total -= 1
+        self.left[model] -= 1
         self.pools[pool][0] -= 1
 
+    def to_spend_usd(self) -> float:
+        """What the questions that are left will cost, each as much as its model's took on average up to now."""
+        return sum(usd / n * self.left[model] for model, (usd, n) in self.spent.items() if n and usd)
+
+    def _finish(self, pool: str, model: str) -> None:
+        self.done += 1
+        self.left[model] -= 1
+        self.pools[pool][0] -= 1
+        self.pools[pool][1] += 1
+
     def line(self, seconds: float) -> str:
-        """Rate, time left (of the slowest pool), failures and money, in one line."""
+        """Rate, time left (of the slowest pool), failures, money spent and still to spend, in one line."""
         parts = [f"{self.done / seconds:.1f}/s" if seconds > 0 and self.done else "-/s", self._left(seconds)]
         bad = Counter({status: n for status, n in self.statuses.items() if status != "ok" and n})
         listed = ", ".join(f"{n} {status}" for status, n in bad.most_common())
         parts.append(f"failed {sum(bad.values())}" + (f" ({listed})" if listed else ""))
-        if self.cost_usd:
-            parts.append(f"${self.cost_usd:.4f}")
+        if self.cost_usd or self.most_usd is not None:
+            parts.append(self._money())
         if self.stopped:
             parts.append(f"stopped: {', '.join(self.stopped)}")
         return ", ".join(parts)
+
+    def _money(self) -> str:
+        text = f"${self.cost_usd:.4f}" + (f" of ${self.most_usd:g}" if self.most_usd is not None else "")
+        left = self.to_spend_usd()
+        return text + (f", ~${left:.2g} to go" if left else "")
 
     def _left(self, seconds: float) -> str:
         waits = [seconds * left / done if done else None for left, done in self.pools.values() if left > 0]

@@ -45,6 +45,8 @@ class Reply:
     """How the coordinates were written (json, dms, ...)."""
     fields: dict[str, Any] | None = None
     """What a structured task's reply said, as plain JSON values."""
+    notes: dict[str, str] = field(default_factory=dict)
+    """What was different about the asking: a parameter that the model refused, a larger limit of tokens, ..."""
 
     def __post_init__(self) -> None:
         from signpost_kit.frames import STATUSES

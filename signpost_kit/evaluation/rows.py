@@ -13,12 +13,12 @@ from signpost_kit.evaluation.reply import Reply
 from signpost_kit.evaluation.tasks import Parsed
 from signpost_kit.models.base import Decoding, Request, Usage
 
-__all__ = ["Codes", "find", "link", "read_reply", "reparse", "write"]
+__all__ = ["USED", "Codes", "find", "link", "read_reply", "reparse", "status", "used", "write"]
 
 _PLACE = ("prompt_id", "model_id", "decoding_id", "sample", "image_hash", "status_id")
 _CONTENT = (
     *("said", "lat", "lon", "n_candidates", "form", "reason", "text", "fields", "finish_reason", "input_tokens"),
-    *("output_tokens", "cached_tokens", "price_usd", "latency_s", "attempts", "request_id", "time"),
+    *("output_tokens", "cached_tokens", "price_usd", "latency_s", "attempts", "request_id", "time", "notes"),
 )
 _NAMES = (*_PLACE, *_CONTENT)
 _INSERT = (
@@ -144,6 +144,13 @@ def find(db: sqlite3.Connection, keys: Iterable[str]) -> dict[str, tuple[int, st
     return found
 
 
+def status(db: sqlite3.Connection, key: str) -> str | None:
+    """The status of the reply to one key, if there is one."""
+    sql = "SELECT s.name FROM replies r JOIN statuses s ON s.id = r.status_id WHERE r.key = ?"
+    found = db.execute(sql, (key,)).fetchone()
+    return None if found is None else found[0]
+
+
 def link(db: sqlite3.Connection, codes: Codes, planned: Sequence[tuple[Request, str]]) -> dict[str, str]:
     """Point planned requests to replies that are there already, and away from replies to another picture.
 
@@ -199,8 +206,30 @@ def read_reply(db: sqlite3.Connection, key: str) -> Reply | None:
         return None
     kept: dict[str, Any] = dict(zip(("status", *_CONTENT), row, strict=True))
     usage = Usage(*(kept.pop(n) for n in ("input_tokens", "output_tokens", "cached_tokens")))
-    fields = kept.pop("fields")
-    return Reply(usage=usage, fields=None if fields is None else json.loads(fields), **kept)
+    fields, notes = kept.pop("fields"), kept.pop("notes")
+    kept |= {"fields": None if fields is None else json.loads(fields), "notes": json.loads(notes) if notes else {}}
+    return Reply(usage=usage, **kept)
+
+
+USED = (
+    *("key", "model", "status", "current", "input_tokens", "output_tokens", "cached_tokens", "price_usd"),
+    *("latency_s", "attempts", "notes"),
+)
+"""What :func:`used` tells of each reply."""
+
+
+def used(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    """What each reply took, those that were replaced included (`current` is then False); notes are dicts."""
+    taken = ", ".join(f"r.{name}" for name in USED[4:])
+    found = []
+    for table, current in (("replies", True), ("superseded", False)):
+        sql = (
+            f"SELECT {taken}, r.key, m.name, s.name FROM {table} r JOIN models m ON m.id = r.model_id "
+            "JOIN statuses s ON s.id = r.status_id ORDER BY r.id"
+        )
+        for *numbers, notes, key, model, status in db.execute(sql):
+            found.append((key, model, status, current, *numbers, json.loads(notes) if notes else {}))
+    return found
 
 
 def _values(db: sqlite3.Connection, codes: Codes, request: Request, reply: Reply) -> tuple[Any, ...]:
@@ -229,6 +258,7 @@ def _values(db: sqlite3.Connection, codes: Codes, request: Request, reply: Reply
         reply.attempts,
         _clean(reply.request_id),
         reply.time,
+        json.dumps(reply.notes) if reply.notes else None,
     )
 
 

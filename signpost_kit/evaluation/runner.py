@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from signpost_kit.errors import ConfigError, StorageError
 from signpost_kit.evaluation.asking import Politeness
+from signpost_kit.evaluation.cost import charging
+from signpost_kit.evaluation.loop_thread import run_in_thread
+from signpost_kit.evaluation.money import Money
 from signpost_kit.evaluation.plan import MissingPicture, Plan, PromptText, make_plan
-from signpost_kit.evaluation.pools import Question, ask_all, run_in_thread
+from signpost_kit.evaluation.pools import Question, ask_all
 from signpost_kit.evaluation.progress import Progress, Tally
 from signpost_kit.evaluation.store import ReplyStore, check_statuses
 from signpost_kit.evaluation.tasks import Parser, parser_of
@@ -21,6 +25,7 @@ from signpost_kit.models.base import Decoding, Provider
 
 if TYPE_CHECKING:
     from signpost_kit.benchmark import Benchmark
+    from signpost_kit.models.catalogue import ModelSpec
 
 __all__ = ["EvaluationSummary", "evaluate"]
 
@@ -51,6 +56,13 @@ class EvaluationSummary:
     """Model -> why it was not asked to the end."""
     missing: tuple[MissingPicture, ...] = ()
     """Pictures that were not there to ask about."""
+    costs: tuple[dict[str, Any], ...] = ()
+    """Estimate against actual, per priced model; see :func:`signpost_kit.evaluation.cost.against_actual`."""
+
+    @property
+    def estimated_usd(self) -> float:
+        """What the questions asked in this call were estimated to cost before; NaN where nothing was priced."""
+        return sum(row["estimated_usd"] for row in self.costs) if self.costs else float("nan")
 
     @property
     def unasked(self) -> int:
@@ -69,7 +81,8 @@ class EvaluationSummary:
             parts.append(f"{self.unasked} still to ask")
         parts.append(f"{self.seconds:.1f} s")
         if self.cost_usd:
-            parts.append(f"${self.cost_usd:.4f}")
+            estimated = f" (estimated ${self.estimated_usd:.4f})" if self.costs else ""
+            parts.append(f"${self.cost_usd:.4f}{estimated}")
         parts += [f"{model} stopped: {reason}" for model, reason in self.stopped.items()]
         if self.missing:
             parts.append(f"{len(self.missing)} pictures missing")
@@ -91,7 +104,10 @@ def evaluate(
     timeout_s: float = 120.0,
     attempts: int = 6,
     concurrency: int | None = None,
+    max_cost_usd: float | None = None,
+    specs: Mapping[str, ModelSpec] | None = None,
     progress: bool | None = None,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
 ) -> EvaluationSummary:
     """Ask every model about every picture, unless the store has the reply already.
 
@@ -115,14 +131,22 @@ def evaluate(
     timeout_s, attempts
         Of one attempt; of all attempts for one question (the first included).
     concurrency
-        Questions under way per provider; None: the provider's own.
+        Requests under way per provider at the most; None: the provider's own.
+    max_cost_usd
+        US dollars that this call may spend. A model whose next request could pass it is stopped; requests under way
+        count at the highest price they can have. None: no limit.
+    specs
+        Model -> its entry in params/models.yml, for prices; None: looked up.
     progress
         True: a bar. False: nothing. None: a bar on a terminal, else a line about every ten seconds.
+    sleep
+        How to pause between attempts.
 
     Raises
     ------
     ConfigError
-        An unknown model, task, variant or status; a number out of range. Nothing has been asked then.
+        An unknown model, task, variant or status; a number out of range; a limit of costs for a model whose price
+        is unknown. Nothing has been asked then.
     DataError
         The benchmark holds no picture.
     StorageError
@@ -132,6 +156,8 @@ def evaluate(
     """
     parse = parser_of(task)
     retried = check_statuses(retry)
+    if max_cost_usd is not None and not max_cost_usd >= 0:
+        raise ConfigError(f"max_cost_usd is {max_cost_usd}; it must be 0 or more US dollars")
     if timeout_s <= 0 or attempts < 1 or (concurrency is not None and concurrency < 1):
         raise ConfigError(
             f"timeout_s ({timeout_s}) must be above 0, attempts ({attempts}) and concurrency ({concurrency}) "
@@ -159,7 +185,9 @@ def evaluate(
             retried=retried,
             politeness=Politeness(attempts=attempts, timeout_s=timeout_s),
             concurrency=concurrency,
+            money=Money(specs, max_cost_usd, by_name=not isinstance(models, Mapping)),
             progress=progress,
+            sleep=sleep,
         )
         with contextlib.suppress(StorageError):  # only makes reading faster; the replies are kept
             for sample in range(samples):
@@ -180,7 +208,9 @@ def _run(
     retried: Sequence[str],
     politeness: Politeness,
     concurrency: int | None,
+    money: Money,
     progress: bool | None,
+    sleep: Callable[[float], Awaitable[object]],
 ) -> EvaluationSummary:
     start = time.perf_counter()
     keyed = [(request, request.key) for request in planned]
@@ -190,10 +220,12 @@ def _run(
         rows_of.setdefault(key, []).append(request)
     done = {key for key, status in found.items() if status not in retried}
     questions = [Question(key, tuple(rows)) for key, rows in rows_of.items() if key not in done]
-    tally = Tally()
+    tally = Tally(most_usd=money.most_usd)
     if questions:
         asked = dict.fromkeys(question.model for question in questions)
         providers = {model: provider_of(model) for model in asked}
+        money.look_up(providers)
+        money.estimate([question.requests[0] for question in questions], store, retried)
         display = Progress(task, tally, shown=progress)
         try:
             run_in_thread(
@@ -206,6 +238,9 @@ def _run(
                     politeness=politeness,
                     concurrency=concurrency,
                     again=retried,
+                    charge=charging(money.specs),
+                    budget=money.budget(),
+                    sleep=sleep,
                 ),
                 display.refresh,
             )
@@ -229,6 +264,7 @@ def _run(
         attempts=tally.attempts,
         seconds=time.perf_counter() - start,
         cost_usd=tally.cost_usd,
+        costs=money.against_actual(tally),
         stopped=dict(tally.stopped),
         missing=planned.missing,
     )

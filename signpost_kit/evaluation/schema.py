@@ -4,6 +4,9 @@ Why WAL with synchronous=FULL. A killed process loses nothing that reached the o
 a power cut loses what was not yet on the disk, and with NORMAL that is every commit since the last checkpoint.
 Replies cost money, so each commit is synced; the writer puts all replies that wait into one commit, so the price is
 one fsync per batch and not per reply (tests/bench/test_store.py measures it).
+
+Versions. 1: the first. 2: what was different about asking (`notes`), and batches under way at a provider. A store
+of an older version is brought up to date when it is opened, in one transaction: a kill leaves it as it was.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from signpost_kit.files import storage_error
 __all__ = ["BUSY_S", "connect", "create", "explain", "open_store"]
 
 APPLICATION_ID = 0x53504B54  # "SPKT"
-VERSION = 1
+VERSION = 2
 BUSY_S = 30.0
 _MAGIC = b"SQLite format 3\x00"
 _CHECK_BYTES = 16 << 20  # files up to this size are checked page by page when opened: milliseconds
@@ -29,7 +32,16 @@ _REPLY_COLUMNS = """
     prompt_id INTEGER NOT NULL, model_id INTEGER NOT NULL, decoding_id INTEGER NOT NULL, sample INTEGER NOT NULL,
     image_hash TEXT NOT NULL, status_id INTEGER NOT NULL, said TEXT, lat REAL, lon REAL, n_candidates INTEGER,
     form TEXT, reason TEXT, text TEXT, fields TEXT, finish_reason TEXT, input_tokens INTEGER, output_tokens INTEGER,
-    cached_tokens INTEGER, price_usd REAL, latency_s REAL, attempts INTEGER, request_id TEXT, time REAL"""
+    cached_tokens INTEGER, price_usd REAL, latency_s REAL, attempts INTEGER, request_id TEXT, time REAL,
+    notes TEXT"""
+
+# A batch is written here before it is sent, under a name of ours that the provider keeps: after a crash in between
+# the provider is asked whether it knows that name. `remote` is its own id, empty until the batch was sent.
+_BATCHES = """
+CREATE TABLE batches (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, model TEXT NOT NULL, remote TEXT NOT NULL,
+    state TEXT NOT NULL, said TEXT NOT NULL, created REAL NOT NULL);
+CREATE TABLE batch_keys (batch_id INTEGER NOT NULL, key TEXT NOT NULL, PRIMARY KEY (batch_id, key)) WITHOUT ROWID;
+"""
 
 # `asks` says which reply stands for which (model, group, variant): rows with the same picture share one reply. The
 # triggers count every change of what `predictions` shows, by whatever program, so a packed copy is never stale.
@@ -50,7 +62,7 @@ CREATE TABLE state (only INTEGER PRIMARY KEY CHECK (only = 1), changes INTEGER N
 CREATE TABLE packed (prompt_id INTEGER NOT NULL, sample INTEGER NOT NULL, changes INTEGER NOT NULL,
     rows INTEGER NOT NULL, layout TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (prompt_id, sample));
 INSERT INTO state VALUES (1, 0);
-""" + "".join(
+{_BATCHES}""" + "".join(
     f"CREATE TRIGGER {table}_{event.split()[0].lower()} AFTER {event} ON {table} "
     "BEGIN UPDATE state SET changes = changes + 1; END;\n"
     for table, events in (
@@ -59,6 +71,11 @@ INSERT INTO state VALUES (1, 0);
     )
     for event in events
 )
+
+_UPGRADES = {
+    1: "ALTER TABLE replies ADD COLUMN notes TEXT;\nALTER TABLE superseded ADD COLUMN notes TEXT;" + _BATCHES,
+}
+"""From a version to the next one."""
 
 _REMEDIES = (
     ("full", "the disk is full: free some space and run again, finished replies are kept"),
@@ -104,7 +121,7 @@ def open_store(path: Path, *, create_missing: bool) -> sqlite3.Connection:
             if not create_missing:
                 raise StorageError(f"there is no store {path}: run the evaluation first")
             create(path)
-        _check_header(path)
+        version = _check_header(path)
     except OSError as error:
         raise storage_error(error, path) from error
     connection = connect(path)
@@ -114,8 +131,10 @@ def open_store(path: Path, *, create_missing: bool) -> sqlite3.Connection:
             if verdict != "ok":
                 raise _damaged(path, " ".join(str(verdict).split())[:120])
         connection.execute("SELECT changes FROM state").fetchone()
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
+        connection.execute("BEGIN IMMEDIATE")  # says now, not after the first paid reply, if it cannot be written
+        if version != VERSION:
+            _upgrade(connection)
+        connection.execute("COMMIT")
     except sqlite3.Error as error:
         connection.close()
         raise explain(error, path) from error
@@ -123,6 +142,17 @@ def open_store(path: Path, *, create_missing: bool) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
+    """Bring the tables up to date inside the open transaction; another process may have done it meanwhile."""
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    while version in _UPGRADES:
+        for statement in _UPGRADES[version].split(";"):
+            if statement.strip():
+                connection.execute(statement)
+        version += 1
+        connection.execute(f"PRAGMA user_version = {version}")
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -179,8 +209,8 @@ def _place(temporary: Path, path: Path) -> None:
             temporary.replace(path)
 
 
-def _check_header(path: Path) -> None:
-    """Look at the first bytes before SQLite does: opening a foreign database could change it."""
+def _check_header(path: Path) -> int:
+    """The version told by the first bytes, looked at before SQLite does: opening a foreign file could change it."""
     with path.open("rb") as handle:
         head = handle.read(100)
     if len(head) < 100 or not head.startswith(_MAGIC):
@@ -189,9 +219,10 @@ def _check_header(path: Path) -> None:
     version, application = struct.unpack(">I", head[60:64])[0], struct.unpack(">I", head[68:72])[0]
     if application != APPLICATION_ID:
         raise StorageError(f"{path} is another program's SQLite file, not a store of replies: choose another name")
-    if version != VERSION:
+    if version != VERSION and version not in _UPGRADES:
         age, remedy = ("newer", "update signpost_kit") if version > VERSION else ("older", "use a new run folder")
         raise StorageError(
             f"the store {path} has the {age} format {version}, this version reads {VERSION}: {remedy}, or export "
             "it with the version that wrote it (`signpost export`) and import the lines"
         )
+    return version

@@ -179,9 +179,8 @@ class ReplyStore:
 
     def status(self, key: str) -> str | None:
         """The status stored under a key, or None: what a runner looks up just before it asks."""
-        with self._reading() as db:
-            found = rows.find(db, [key]).get(key)
-        return None if found is None else found[1]
+        with self._reading(whole=False) as db:
+            return rows.status(db, key)
 
     def done_keys(self, retry: Collection[str] = ()) -> set[str]:
         """Keys that need no asking: all that are stored, except those with a status in `retry`."""
@@ -276,6 +275,21 @@ class ReplyStore:
             ]
         return float(sum(sums))
 
+    def usage(self) -> pd.DataFrame:
+        """What each reply took: key, model, status, input_tokens, output_tokens, cached_tokens, price_usd,
+        latency_s, attempts, notes (a dict), and `current`, False for those that a later reply replaced.
+        """
+        import pandas as pd
+
+        frame = pd.DataFrame(self.used(), columns=list(rows.USED))
+        numbers = ("input_tokens", "output_tokens", "cached_tokens", "price_usd", "latency_s", "attempts")
+        return frame.astype({"current": "bool", **dict.fromkeys(numbers, "float64")})
+
+    def used(self) -> list[tuple[Any, ...]]:
+        """The rows of :meth:`usage`, plain."""
+        with self._reading() as db:
+            return rows.used(db)
+
     def __len__(self) -> int:
         """How many replies are stored."""
         with self._reading() as db:
@@ -298,17 +312,19 @@ class ReplyStore:
         return import_jsonl(self, Path(path), dataset=dataset)
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        """One consistent view: whatever is read inside stems from the same moment."""
+    def _reading(self, *, whole: bool = True) -> Iterator[sqlite3.Connection]:
+        """One consistent view: whatever is read inside stems from the same moment; one statement needs no more."""
         with self._read_lock:
             if not self._finalizer.alive:
                 raise StorageError(f"the store {self.path} is closed: open it again")
             try:
-                self._reader.execute("BEGIN")
+                if whole:
+                    self._reader.execute("BEGIN")
                 try:
                     yield self._reader
                 finally:
-                    self._reader.execute("ROLLBACK")
+                    if whole:
+                        self._reader.execute("ROLLBACK")
             except sqlite3.Error as error:
                 raise explain(error, self.path) from error
 

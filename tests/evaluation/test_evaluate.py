@@ -241,6 +241,7 @@ def test_missing_pictures_are_reported(toy, store):
 )
 def test_wrong_options_end_before_anything_is_asked(toy, tmp_path, monkeypatch, options, message):
     monkeypatch.setattr(registry, "_load_builtin", lambda: None)
+    monkeypatch.setattr(registry, "_specs", dict)
     monkeypatch.setitem(registry._FACTORIES, "scripted-model", lambda: pytest.fail("it was set up"))
     path = tmp_path / "r.sqlite"
     with pytest.raises(ConfigError, match=message):
@@ -256,6 +257,7 @@ def test_registered_models_are_set_up_only_when_something_is_left_to_ask(toy, st
         return made[-1]
 
     monkeypatch.setattr(registry, "_load_builtin", lambda: None)
+    monkeypatch.setattr(registry, "_specs", dict)
     monkeypatch.setitem(registry._FACTORIES, "scripted-model", factory)
     for _ in range(2):
         assert evaluate(toy(1), ["scripted-model"], store=store, **ASK).ok == 5

@@ -69,7 +69,7 @@ def test_another_format_version(filled, version, age):
     other.execute(f"PRAGMA user_version = {version}")
     other.execute("PRAGMA journal_mode = DELETE")
     other.close()
-    refused(filled, f"has the {age} format {version}, this version reads 1")
+    refused(filled, f"has the {age} format {version}, this version reads 2")
 
 
 def test_a_log_without_its_store(filled):

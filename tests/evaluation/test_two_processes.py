@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -23,10 +24,15 @@ def test_two_processes_share_the_work(toy, tmp_path):
     logs = [[str(tmp_path / f"{kind}-{i}") for kind in ("asked", "finished")] for i in range(2)]
     children = [
         subprocess.Popen(
-            [sys.executable, str(CHILD), str(benchmark.root), str(store), *pair, "1"], stderr=subprocess.PIPE
+            [sys.executable, str(CHILD), str(benchmark.root), str(store), *pair, "1", str(tmp_path / "go")],
+            stderr=subprocess.PIPE,
         )
         for pair in logs
     ]
+    end = time.monotonic() + 60
+    while not all(Path(log).exists() for pair in logs for log in pair) and time.monotonic() < end:
+        time.sleep(0.001)
+    (tmp_path / "go").touch()  # both are ready: a busy machine must not let one finish before the other begins
     for child in children:
         error = child.communicate(timeout=60)[1].decode()
         assert child.returncode == 0, error
