@@ -5,9 +5,12 @@ Every variant, status and tier is spelt as here, in this order, everywhere.
 
 from __future__ import annotations
 
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from signpost_kit.errors import DataError
+
+if TYPE_CHECKING:  # whoever needs only the names, such as a long run of asking, does without pandas' 30 MB
+    import pandas as pd
 
 __all__ = ["COLUMNS", "EDITED_VARIANTS", "STATUSES", "TIERS", "VARIANTS", "check_frame", "empty_frame"]
 
@@ -55,6 +58,8 @@ COLUMNS["scores"] = COLUMNS["predictions"] | {"error_km": _FLOAT, "wla": _FLOAT,
 
 def empty_frame(kind: str) -> pd.DataFrame:
     """A frame of the given kind without rows, with the right types."""
+    import pandas as pd
+
     return check_frame(pd.DataFrame(columns=list(COLUMNS[kind])), kind)
 
 
@@ -66,6 +71,8 @@ def check_frame(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
     DataError
         A column is missing, a number column holds text, or a variant, status or tier has an unknown name.
     """
+    import pandas as pd
+
     wanted = COLUMNS[kind]
     missing = [name for name in wanted if name not in frame.columns]
     if missing:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-import pandas as pd
 
 from signpost_kit.errors import DataError
 from signpost_kit.files import inside, safe_name, write_bytes
 from signpost_kit.frames import TIERS, VARIANTS, check_frame, empty_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Benchmark", "Group", "Span", "Trap"]
 
@@ -108,6 +110,8 @@ class Benchmark:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per group: the `groups` frame of :mod:`signpost_kit.frames`, plus city and country."""
+        import pandas as pd
+
         if not self.groups:
             return empty_frame("groups")
         nan = float("nan")
