@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 
 from signpost_kit.errors import DataError
 from signpost_kit.files import atomic_path, hash_bytes, hash_file
@@ -260,7 +260,7 @@ def _opened(path: Path) -> Iterator[tuple[Image.Image, str, BinaryIO]]:
         if not mime:
             raise PictureError(path, "not a picture", why_no_picture(head))
         handle.seek(0)
-        with _decoding(path, "its header is damaged"), _silence():
+        with _decoding(path, "its header is damaged or cut off"), _silence():
             # The decoder is called directly: Image.open would first measure against a global limit of its own,
             # and would try decoders that run other programs.
             image = _decoder(mime)(handle, path.name)
@@ -305,7 +305,11 @@ def _load(image: Image.Image, mime: str) -> None:
         image.load()
         return
     with _silence():  # its metadata are read again while loading
-        image.load()
+        try:
+            image.load()
+        except KeyError:  # Pillow 12 fails so on a dangling metadata block, after the pixels are there
+            image.load()
+            ImageOps.exif_transpose(image, in_place=True)
 
 
 @contextmanager
