@@ -60,6 +60,10 @@ MaxCostOption = Annotated[
     Optional[float],  # noqa: UP045
     typer.Option("--max-cost", min=0, metavar="USD", help="Stop before the replies of this run cost more."),
 ]
+BatchOption = Annotated[
+    bool,
+    typer.Option("--batch", help="Ask through batch endpoints: half the price, within a day."),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Redo what is up to date too. Replies are kept.")]
 TimeoutOption = Annotated[
     Optional[float],  # noqa: UP045
@@ -92,9 +96,10 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _with_limit(sets: list[str] | None, max_cost: float | None) -> list[str]:
+def _with_limit(sets: list[str] | None, max_cost: float | None, batch: bool = False) -> list[str]:
     """`--max-cost 5` is short for `--set evaluation.max_cost_usd=5`: it then reaches every process of the run."""
-    return [*(sets or ()), *([] if max_cost is None else [f"evaluation.max_cost_usd={max_cost}"])]
+    more = [] if max_cost is None else [f"evaluation.max_cost_usd={max_cost}"]
+    return [*(sets or ()), *more, *(["evaluation.batch=true"] if batch else [])]
 
 
 def _version(wanted: bool) -> None:
@@ -131,6 +136,7 @@ def run(
     force: ForceOption = False,
     retry: RetryOption = "",
     max_cost: MaxCostOption = None,
+    batch: BatchOption = False,
     timeout: TimeoutOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -138,7 +144,7 @@ def run(
 
     What is up to date is not done again, and no reply is asked for twice; an interrupted run goes on where it was.
     """
-    opened = _open(profile, _with_limit(sets, max_cost), run_dir, retry)
+    opened = _open(profile, _with_limit(sets, max_cost, batch), run_dir, retry)
     _execute(opened, only=only or None, workers=workers, force=force, timeout_s=timeout, quiet=quiet)
 
 
@@ -170,6 +176,7 @@ def evaluate(
     run_dir: RunDirOption = "",
     retry: RetryOption = "",
     max_cost: MaxCostOption = None,
+    batch: BatchOption = False,
 ) -> None:
     """Ask the models, and nothing else.
 
@@ -177,7 +184,7 @@ def evaluate(
     """
     from signpost_kit.preflight import check_keys, check_run
 
-    opened = _open(profile, _with_limit(sets, max_cost), run_dir, retry)
+    opened = _open(profile, _with_limit(sets, max_cost, batch), run_dir, retry)
     check_run(opened)
     check_keys(opened)
     opened.ensure("evaluation")
@@ -186,6 +193,10 @@ def evaluate(
     print(", ".join(f"{key} {value}" for key, value in counts.items()) or "nothing to ask")
     for item in entry.get("rejected", []):
         _say(f"signpost: {item['item']} was not asked any further: {item['reason']}")
+    if "tables/costs.csv" in entry.get("outputs", []):
+        from signpost_kit.cli_estimate import show_costs
+
+        print(show_costs(opened.table("costs").to_dict("records")))  # pyright: ignore[reportArgumentType]
     print(f"replies: {_near(opened.store_path)}")
     if entry.get("rejected"):
         raise typer.Exit(1)

@@ -94,6 +94,8 @@ class Evaluation(_Section):
     """Of one request, in seconds."""
     max_cost_usd: float | None = Field(default=None, ge=0)
     """Asking stops before the replies of one run of the stage cost more than this, in US dollars."""
+    batch: bool = False
+    """Ask through the batch endpoints of providers that have one: about half the price, within a day."""
 
     @field_validator("variants")
     @classmethod

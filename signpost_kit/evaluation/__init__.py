@@ -6,13 +6,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from signpost_kit.evaluation.batch_options import BatchOptions
     from signpost_kit.evaluation.plan import MissingPicture, Plan, make_plan
     from signpost_kit.evaluation.reply import Reply
-    from signpost_kit.evaluation.runner import EvaluationSummary, evaluate
+    from signpost_kit.evaluation.runner import evaluate
     from signpost_kit.evaluation.store import ReplyStore
+    from signpost_kit.evaluation.summary import EvaluationSummary
     from signpost_kit.evaluation.tasks import Parsed, register_task, task_names
 
 __all__ = [
+    "BatchOptions",
     "EvaluationSummary",
     "MissingPicture",
     "Parsed",
@@ -27,10 +30,12 @@ __all__ = [
 
 # Loaded when first used: whoever only reads a store needs no event loop.
 _HOMES = {
+    "batch_options": ("BatchOptions",),
     "plan": ("MissingPicture", "Plan", "make_plan"),
     "reply": ("Reply",),
-    "runner": ("EvaluationSummary", "evaluate"),
+    "runner": ("evaluate",),
     "store": ("ReplyStore",),
+    "summary": ("EvaluationSummary",),
     "tasks": ("Parsed", "register_task", "task_names"),
 }
 

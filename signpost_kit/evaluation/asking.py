@@ -23,7 +23,7 @@ from typing import Protocol
 from signpost_kit.errors import SignpostError
 from signpost_kit.models.base import Answer, Provider, ProviderError, Request
 
-__all__ = ["Failure", "Gate", "Outcome", "Politeness", "StopModel", "ask_with_retries"]
+__all__ = ["Failure", "Gate", "Outcome", "Politeness", "StopModel", "ask_with_retries", "backoff"]
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,7 @@ async def ask_with_retries(
     *,
     politeness: Politeness,
     gate: Gate | None = None,
+    cut_off: tuple[tuple[int, Answer], ...] = (),
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     rng: Callable[[], float] = random.random,
     clock: Callable[[], float] = time.perf_counter,
@@ -135,6 +136,8 @@ async def ask_with_retries(
     ----------
     gate
         Passed by every attempt.
+    cut_off
+        Answers, paid for in a batch, that their limit of tokens (told first) cut off: it goes on from there.
     sleep, rng, clock
         How to pause, numbers from 0 to 1 for the jitter, and seconds.
 
@@ -144,8 +147,12 @@ async def ask_with_retries(
         The provider called the failure fatal, or asks for a longer pause than `politeness` allows.
     """
     gate = gate or _Open()
-    sent, calls, failures = request, 0, 0
-    cut_off: tuple[tuple[int, Answer], ...] = ()
+    sent, calls, failures = request, len(cut_off), 0
+    for limit, answer in cut_off[-1:]:
+        larger = _larger(_limited(request, limit), answer, politeness)
+        if larger is None:
+            return Outcome(answer, "", calls, 0.0, cut_off, half=True)
+        sent = larger
     while True:
         await gate.enter(sent)
         start, result = clock(), None
@@ -167,7 +174,7 @@ async def ask_with_retries(
                 return Outcome(cut_off[-1][1], result.reason, calls, latency, cut_off, half=True)
             said = f" (after {calls} attempts)" if result.again else ""
             return Outcome(None, result.reason + said, calls, latency, ours=result.ours)
-        await sleep(_pause(result.pause_s, failures, politeness, rng))
+        await sleep(backoff(result.pause_s, failures, politeness, rng))
 
 
 async def _attempt(provider: Provider, request: Request, politeness: Politeness) -> Answer | Failure:
@@ -202,11 +209,25 @@ def _larger(request: Request, answer: Answer, politeness: Politeness) -> Request
     limit = request.decoding.max_tokens
     if answer.status != "truncated" or limit is None or limit >= politeness.most_tokens:
         return None
-    decoding = replace(request.decoding, max_tokens=min(2 * limit, politeness.most_tokens))
-    return replace(request, decoding=decoding)
+    return _limited(request, min(2 * limit, politeness.most_tokens))
 
 
-def _pause(asked: float | None, failures: int, politeness: Politeness, rng: Callable[[], float]) -> float:
+def _limited(request: Request, tokens: int) -> Request:
+    return replace(request, decoding=replace(request.decoding, max_tokens=tokens))
+
+
+def backoff(
+    asked: float | None, failures: int, politeness: Politeness, rng: Callable[[], float] = random.random
+) -> float:
+    """Seconds before the next attempt: what the provider asks for, else drawn, up to more with each failure.
+
+    Raises
+    ------
+    StopModel
+        The provider asks for more than `politeness.patience_s`.
+    """
+    if asked is not None and asked > politeness.patience_s:
+        raise StopModel(_too_long(asked))
     if asked is not None:
         return max(0.0, asked)
     return rng() * min(politeness.longest_wait_s, politeness.first_wait_s * 2 ** (failures - 1))

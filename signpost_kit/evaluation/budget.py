@@ -30,7 +30,7 @@ class Budget:
         """By answers that came back; a request that timed out counts in full, for it may be charged."""
         self.reserved_usd = 0.0
         """For requests under way."""
-        self._at_most = at_most
+        self.at_most = at_most
         self._changed: asyncio.Event = asyncio.Event()
 
     async def reserve(self, request: Request) -> None:
@@ -41,7 +41,7 @@ class Budget:
         StopModel
             It does not fit, and nothing is under way that could leave room for it.
         """
-        price = self._at_most(request)
+        price = self.at_most(request)
         while price > 0 and self.spent_usd + self.reserved_usd + price > self.most_usd:
             if self.reserved_usd <= 1e-12:
                 raise StopModel(
@@ -52,9 +52,20 @@ class Budget:
             await self._changed.wait()
         self.reserved_usd += price
 
+    def try_reserve(self, usd: float) -> bool:
+        """Set money aside at once, for a part of a batch; False when it does not fit."""
+        if usd > 0 and self.spent_usd + self.reserved_usd + usd > self.most_usd:
+            return False
+        self.reserved_usd += usd
+        return True
+
+    def release(self, usd: float, spent_usd: float) -> None:
+        """What was set aside is settled: so much of it was spent."""
+        self.reserved_usd = max(0.0, self.reserved_usd - usd)
+        self.spent_usd += spent_usd
+        self._changed.set()
+
     def settle(self, request: Request, spent_usd: float | None) -> None:
         """A request has ended. None: nobody knows what it cost, so it counts in full."""
-        price = self._at_most(request)
-        self.reserved_usd = max(0.0, self.reserved_usd - price)
-        self.spent_usd += price if spent_usd is None else spent_usd
-        self._changed.set()
+        price = self.at_most(request)
+        self.release(price, price if spent_usd is None else spent_usd)

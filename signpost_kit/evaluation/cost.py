@@ -177,7 +177,8 @@ def estimate_rows(
     for request in requests:
         by_model.setdefault(request.model, {}).setdefault(request.key, request)
     used = [dict(zip(USED, row, strict=True)) for row in store.used()] if store is not None else []
-    options: dict[str, Any] = {"retry": tuple(retry), "concurrency": concurrency}
+    sent = {key for record in store.batches.open() for key in record.keys} if store is not None else set()
+    options: dict[str, Any] = {"retry": tuple(retry), "concurrency": concurrency, "sent": sent}
     rows = []
     for model, questions in by_model.items():
         mine = [row for row in used if row["model"] == model and row["key"] in questions]
@@ -259,19 +260,23 @@ def _estimate_model(
     *,
     retry: Sequence[str],
     concurrency: int | None,
+    sent: Collection[str],
 ) -> dict[str, Any]:
     left = {key: request for key, request in questions.items() if took.statuses.get(key) in (None, *retry)}
+    under_way = left.keys() & set(sent)
+    left = {key: request for key, request in left.items() if key not in under_way}
     row: dict[str, Any] = {
         "model": model,
         "requests": len(left),
         "images": len({request.image_hash for request in left.values()}),
-        "done": len(questions) - len(left),
+        "done": len(questions) - len(left) - len(under_way),
         "paid_usd": took.paid_usd,
     }
     row |= _tokens(left, spec, took, questions)
     row |= _money(left, spec, row)
     row["seconds"] = _seconds(len(left), spec, took, concurrency)
-    row["note"] = _note(model, spec, row)
+    batched = [f"{len(under_way)} more are under way in batches"] if under_way else []
+    row["note"] = "; ".join([*batched, *_notes(model, spec, row)])
     return row
 
 
@@ -327,17 +332,17 @@ def _seconds(requests: int, spec: ModelSpec | None, took: _Took, concurrency: in
     return requests * each / max(1, min(at_once, requests))
 
 
-def _note(model: str, spec: ModelSpec | None, row: Mapping[str, Any]) -> str:
+def _notes(model: str, spec: ModelSpec | None, row: Mapping[str, Any]) -> list[str]:
+    notes: list[str] = []
     if not row["requests"]:
-        return ""
-    notes = []
+        return notes
     if spec is None or spec.price is None:
         notes.append(_no_price(model, spec))
     if math.isnan(row["image_tokens"]):
         notes.append("no public rule for its pictures' tokens: ask about a few first, then estimate again")
     elif spec is not None and spec.thinking and row["basis"] == "rule":
         notes.append("it thinks: how much is known after the first replies")
-    return "; ".join(notes)
+    return notes
 
 
 def _no_price(model: str, spec: ModelSpec | None) -> str:

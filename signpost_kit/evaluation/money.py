@@ -80,9 +80,11 @@ class Money:
 
 
 def _brought(providers: Mapping[str, Provider]) -> dict[str, ModelSpec]:
+    found = {model: getattr(provider, "spec", None) for model, provider in providers.items()}
+    if not any(found.values()):
+        return {}
     from signpost_kit.models.catalogue import ModelSpec
 
-    found = {model: getattr(provider, "spec", None) for model, provider in providers.items()}
     return {model: spec for model, spec in found.items() if isinstance(spec, ModelSpec)}
 
 

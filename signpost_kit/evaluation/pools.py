@@ -19,7 +19,7 @@ from signpost_kit.evaluation.store import ReplyStore
 from signpost_kit.evaluation.tasks import Parser
 from signpost_kit.models.base import Answer, Provider, Request
 
-__all__ = ["Charge", "Question", "ask_all"]
+__all__ = ["Charge", "Question", "ask_all", "close_all"]
 
 Charge = Callable[[str, Answer], "float | None"]
 """What an answer of a model costs in US dollars; None: unknown."""
@@ -33,6 +33,8 @@ class Question:
 
     key: str
     requests: tuple[Request, ...]
+    cut_off: tuple[tuple[int, Answer], ...] = ()
+    """What a batch brought of it: answers that were cut off, each after its limit of tokens."""
 
     @property
     def model(self) -> str:
@@ -116,9 +118,8 @@ async def ask_all(
         A reply could not be stored; asking stops at once, for the next one would be paid for and lost as well.
     """
     pools = _pools(questions, providers, concurrency)
-    tally.total = len(questions)
-    tally.pools = {pool.name: [pool.size, 0] for pool in pools}
-    tally.left = Counter(question.model for question in questions)
+    for pool in pools:
+        tally.expect(pool.name, Counter(question.model for queue in pool.queues.values() for question in queue))
     run = _Run(providers, store, parse, tally, politeness, tuple(again), charge, budget, sleep)
     # Twice as many workers as slots: a question that waits for its next attempt holds a worker, but no slot.
     workers = [
@@ -130,7 +131,7 @@ async def ask_all(
         for worker in workers:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
-        await _close(providers)
+        await close_all(providers)
 
 
 @dataclass
@@ -180,6 +181,7 @@ class _Run:
                 question.requests[0],
                 politeness=self.politeness,
                 gate=turn,
+                cut_off=question.cut_off,
                 sleep=turn.rest,
             )
         except StopModel as stop:
@@ -287,7 +289,8 @@ def _pools(
     return list(pools.values())
 
 
-async def _close(providers: Mapping[str, Provider]) -> None:
+async def close_all(providers: Mapping[str, Provider]) -> None:
+    """Close each provider once, within a few seconds."""
     for provider in {id(p): p for p in providers.values()}.values():
         with contextlib.suppress(Exception):  # replies are safe by now; a connection that will not close is no news
             await asyncio.wait_for(provider.close(), _GRACE_S)

@@ -41,11 +41,19 @@ class Tally:
     """Model -> [US dollars, questions asked and settled]."""
     most_usd: float | None = None
     """What may be spent; None: no limit."""
+    batched: Counter[str] = field(default_factory=Counter)
+    """Model -> questions that are under way in batches at its provider."""
 
     @property
     def cost_usd(self) -> float:
         """What was spent in this run of asking, as far as prices are known; cut-off answers are counted too."""
         return sum(usd for usd, _ in self.spent.values())
+
+    def expect(self, pool: str, questions: Counter[str]) -> None:
+        """So many questions of each model are to be asked in a pool."""
+        self.total += sum(questions.values())
+        self.left.update(questions)
+        self.pools.setdefault(pool, [0, 0])[0] += sum(questions.values())
 
     def spend(self, model: str, usd: float) -> None:
         """An answer came back, and this is its price."""
@@ -90,6 +98,8 @@ class Tally:
         parts.append(f"failed {sum(bad.values())}" + (f" ({listed})" if listed else ""))
         if self.cost_usd or self.most_usd is not None:
             parts.append(self._money())
+        if batched := sum(self.batched.values()):
+            parts.append(f"{batched} in batches")
         if self.stopped:
             parts.append(f"stopped: {', '.join(self.stopped)}")
         return ", ".join(parts)

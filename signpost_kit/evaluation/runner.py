@@ -6,19 +6,21 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from signpost_kit.errors import ConfigError, StorageError
 from signpost_kit.evaluation.asking import Politeness
+from signpost_kit.evaluation.batch_options import BatchOptions
 from signpost_kit.evaluation.cost import charging
 from signpost_kit.evaluation.loop_thread import run_in_thread
 from signpost_kit.evaluation.money import Money
-from signpost_kit.evaluation.plan import MissingPicture, Plan, PromptText, make_plan
-from signpost_kit.evaluation.pools import Question, ask_all
+from signpost_kit.evaluation.plan import Plan, PromptText, make_plan
+from signpost_kit.evaluation.pools import Question, ask_all, close_all
 from signpost_kit.evaluation.progress import Progress, Tally
 from signpost_kit.evaluation.store import ReplyStore, check_statuses
+from signpost_kit.evaluation.summary import EvaluationSummary
 from signpost_kit.evaluation.tasks import Parser, parser_of
 from signpost_kit.files import hash_bytes
 from signpost_kit.models.base import Decoding, Provider
@@ -31,62 +33,19 @@ __all__ = ["EvaluationSummary", "evaluate"]
 
 
 @dataclass(frozen=True)
-class EvaluationSummary:
-    """How an evaluation went. Rows are (model, group, variant, sample): planned = asked + reused + unasked."""
+class _Settings:
+    """How one call of :func:`evaluate` asks."""
 
     task: str
-    planned: int
-    """Rows."""
-    asked: int
-    """Rows answered or failed by asking in this call."""
-    reused: int
-    """Rows whose reply was there already."""
-    ok: int
-    """Rows with a usable answer, asked and reused."""
-    failures: dict[str, int]
-    """Rows by status other than ok, asked and reused."""
-    questions: int
-    """Questions put to models in this call: rows with the same picture share one."""
-    attempts: int
-    """Calls made for them."""
-    seconds: float
-    cost_usd: float
-    """Of this call, as far as prices are known."""
-    stopped: dict[str, str] = field(default_factory=dict)
-    """Model -> why it was not asked to the end."""
-    missing: tuple[MissingPicture, ...] = ()
-    """Pictures that were not there to ask about."""
-    costs: tuple[dict[str, Any], ...] = ()
-    """Estimate against actual, per priced model; see :func:`signpost_kit.evaluation.cost.against_actual`."""
-
-    @property
-    def estimated_usd(self) -> float:
-        """What the questions asked in this call were estimated to cost before; NaN where nothing was priced."""
-        return sum(row["estimated_usd"] for row in self.costs) if self.costs else float("nan")
-
-    @property
-    def unasked(self) -> int:
-        """Rows that are still to be asked: run again."""
-        return self.planned - self.asked - self.reused
-
-    @property
-    def complete(self) -> bool:
-        """Whether every planned row has a reply of some status."""
-        return self.unasked == 0
-
-    def __str__(self) -> str:
-        parts = [f"{self.task}: {self.planned} rows, {self.asked} asked, {self.reused} reused, {self.ok} ok"]
-        parts += [f"{n} {status}" for status, n in self.failures.items()]
-        if self.unasked:
-            parts.append(f"{self.unasked} still to ask")
-        parts.append(f"{self.seconds:.1f} s")
-        if self.cost_usd:
-            estimated = f" (estimated ${self.estimated_usd:.4f})" if self.costs else ""
-            parts.append(f"${self.cost_usd:.4f}{estimated}")
-        parts += [f"{model} stopped: {reason}" for model, reason in self.stopped.items()]
-        if self.missing:
-            parts.append(f"{len(self.missing)} pictures missing")
-        return "; ".join(parts)
+    parse: Parser
+    store: ReplyStore
+    retried: tuple[str, ...]
+    politeness: Politeness
+    concurrency: int | None
+    batch: BatchOptions | None
+    money: Money
+    progress: bool | None
+    sleep: Callable[[float], Awaitable[object]]
 
 
 def evaluate(
@@ -106,6 +65,7 @@ def evaluate(
     concurrency: int | None = None,
     max_cost_usd: float | None = None,
     specs: Mapping[str, ModelSpec] | None = None,
+    batch: bool | BatchOptions = False,
     progress: bool | None = None,
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
 ) -> EvaluationSummary:
@@ -137,6 +97,10 @@ def evaluate(
         count at the highest price they can have. None: no limit.
     specs
         Model -> its entry in params/models.yml, for prices; None: looked up.
+    batch
+        Ask through the batch endpoints of providers that have one (OpenAI, Anthropic, Google), at about half the
+        price and within a day; other models, and what fails in a batch, are asked directly. True: wait until the
+        replies are there. What was submitted earlier is collected in any case, and never asked a second time.
     progress
         True: a bar. False: nothing. None: a bar on a terminal, else a line about every ten seconds.
     sleep
@@ -176,19 +140,19 @@ def evaluate(
     )
     opened = store if isinstance(store, ReplyStore) else ReplyStore(store)
     try:
-        summary = _run(
-            planned,
-            provider_of,
+        settings = _Settings(
             task=task,
             parse=parse,
             store=opened,
             retried=retried,
             politeness=Politeness(attempts=attempts, timeout_s=timeout_s),
             concurrency=concurrency,
+            batch=BatchOptions() if batch is True else (batch or None),
             money=Money(specs, max_cost_usd, by_name=not isinstance(models, Mapping)),
             progress=progress,
             sleep=sleep,
         )
+        summary = _run(planned, provider_of, settings)
         with contextlib.suppress(StorageError):  # only makes reading faster; the replies are kept
             for sample in range(samples):
                 opened.pack(task, sample)
@@ -198,63 +162,23 @@ def evaluate(
             opened.close()
 
 
-def _run(
-    planned: Plan,
-    provider_of: Callable[[str], Provider],
-    *,
-    task: str,
-    parse: Parser,
-    store: ReplyStore,
-    retried: Sequence[str],
-    politeness: Politeness,
-    concurrency: int | None,
-    money: Money,
-    progress: bool | None,
-    sleep: Callable[[float], Awaitable[object]],
-) -> EvaluationSummary:
+def _run(planned: Plan, provider_of: Callable[[str], Provider], settings: _Settings) -> EvaluationSummary:
     start = time.perf_counter()
     keyed = [(request, request.key) for request in planned]
-    found = store.link(keyed)
+    found = settings.store.link(keyed)
     rows_of: dict[str, list] = {}
     for request, key in keyed:
         rows_of.setdefault(key, []).append(request)
-    done = {key for key, status in found.items() if status not in retried}
+    done = {key for key, status in found.items() if status not in settings.retried}
     questions = [Question(key, tuple(rows)) for key, rows in rows_of.items() if key not in done]
-    tally = Tally(most_usd=money.most_usd)
+    tally = Tally(most_usd=settings.money.most_usd)
     if questions:
-        asked = dict.fromkeys(question.model for question in questions)
-        providers = {model: provider_of(model) for model in asked}
-        money.look_up(providers)
-        money.estimate([question.requests[0] for question in questions], store, retried)
-        display = Progress(task, tally, shown=progress)
-        try:
-            run_in_thread(
-                lambda: ask_all(
-                    questions,
-                    providers,
-                    store,
-                    parse,
-                    tally=tally,
-                    politeness=politeness,
-                    concurrency=concurrency,
-                    again=retried,
-                    charge=charging(money.specs),
-                    budget=money.budget(),
-                    sleep=sleep,
-                ),
-                display.refresh,
-            )
-        except KeyboardInterrupt:
-            store.flush()
-            kept = f"{tally.done} of {tally.total} questions are answered and kept; run again for the rest"
-            raise KeyboardInterrupt(f"interrupted: {kept}") from None
-        finally:
-            display.close()
+        _ask(questions, provider_of, settings, tally)
     statuses = tally.statuses.copy()
     for key in done:
         statuses[found[key]] += len(rows_of[key])
     return EvaluationSummary(
-        task=task,
+        task=settings.task,
         planned=len(keyed),
         asked=tally.asked_rows,
         reused=tally.reused_rows + sum(len(rows_of[key]) for key in done),
@@ -264,10 +188,64 @@ def _run(
         attempts=tally.attempts,
         seconds=time.perf_counter() - start,
         cost_usd=tally.cost_usd,
-        costs=money.against_actual(tally),
+        costs=settings.money.against_actual(tally),
+        batched=sum(tally.batched.values()),
         stopped=dict(tally.stopped),
         missing=planned.missing,
     )
+
+
+def _ask(
+    questions: list[Question], provider_of: Callable[[str], Provider], settings: _Settings, tally: Tally
+) -> None:
+    """Put the questions, in batches and directly, and store the replies; `tally` tells how it went."""
+    money, store = settings.money, settings.store
+    providers = {model: provider_of(model) for model in dict.fromkeys(question.model for question in questions)}
+    money.look_up(providers)
+    money.estimate([question.requests[0] for question in questions], store, settings.retried)
+    common: dict[str, Any] = {
+        "tally": tally,
+        "politeness": settings.politeness,
+        "again": settings.retried,
+        "sleep": settings.sleep,
+    }
+
+    async def ask() -> None:
+        common["budget"] = money.budget()
+        left = await _batched(questions, providers, settings, common)
+        charge = charging(money.specs)
+        await ask_all(
+            left, providers, store, settings.parse, concurrency=settings.concurrency, charge=charge, **common
+        )
+
+    display = Progress(settings.task, tally, shown=settings.progress)
+    try:
+        run_in_thread(ask, display.refresh)
+    except KeyboardInterrupt:
+        store.flush()
+        kept = f"{tally.done} of {tally.total} questions are answered and kept; run again for the rest"
+        raise KeyboardInterrupt(f"interrupted: {kept}") from None
+    finally:
+        display.close()
+
+
+async def _batched(
+    questions: list[Question], providers: Mapping[str, Provider], settings: _Settings, common: Mapping[str, Any]
+) -> list[Question]:
+    """Submit and collect batches; what is left to be asked directly. Without `--batch`: only collect."""
+    if settings.batch is None and not settings.store.batches.open(list(providers)):
+        return questions
+    from signpost_kit.evaluation.batch import Batching
+
+    options = settings.batch or BatchOptions(submit=False, wait_s=0.0)
+    try:
+        batching = Batching(
+            providers, settings.store, settings.parse, options=options, specs=settings.money.specs, **common
+        )
+        return await batching.run(questions)
+    except BaseException:
+        await close_all(providers)
+        raise
 
 
 def _resolve(models: Sequence[str] | Mapping[str, Provider]) -> tuple[list[str], Callable[[str], Provider]]:

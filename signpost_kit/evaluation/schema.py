@@ -39,8 +39,9 @@ _REPLY_COLUMNS = """
 # the provider is asked whether it knows that name. `remote` is its own id, empty until the batch was sent.
 _BATCHES = """
 CREATE TABLE batches (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, model TEXT NOT NULL, remote TEXT NOT NULL,
-    state TEXT NOT NULL, said TEXT NOT NULL, created REAL NOT NULL);
-CREATE TABLE batch_keys (batch_id INTEGER NOT NULL, key TEXT NOT NULL, PRIMARY KEY (batch_id, key)) WITHOUT ROWID;
+    size INTEGER NOT NULL, done INTEGER NOT NULL, created REAL NOT NULL);
+CREATE TABLE batch_keys (batch_id INTEGER NOT NULL, key TEXT NOT NULL, notes TEXT,
+    PRIMARY KEY (batch_id, key)) WITHOUT ROWID;
 """
 
 # `asks` says which reply stands for which (model, group, variant): rows with the same picture share one reply. The

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from signpost_kit.benchmark import Benchmark
+    from signpost_kit.evaluation.batch_records import Batches
     from signpost_kit.evaluation.exchange import Imported
 
 __all__ = ["ReplyStore", "check_statuses"]
@@ -294,6 +295,13 @@ class ReplyStore:
         """How many replies are stored."""
         with self._reading() as db:
             return int(db.execute("SELECT count(*) FROM replies").fetchone()[0])
+
+    @property
+    def batches(self) -> Batches:
+        """What is under way in batches at the providers."""
+        from signpost_kit.evaluation.batch_records import Batches
+
+        return Batches(self._writer, self._reading, self._codes)
 
     # --- exchange -----------------------------------------------------------------------------------------------
 

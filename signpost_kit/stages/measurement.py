@@ -36,6 +36,7 @@ def evaluation(run: Run) -> None:
             concurrency=options.concurrency,
             retry=run.retry,
             max_cost_usd=options.max_cost_usd,
+            batch=options.batch,
         )
         record.counts |= {
             "models": len(models),
@@ -47,7 +48,13 @@ def evaluation(run: Run) -> None:
         record.counts |= {f"status_{name}": n for name, n in sorted(summary.failures.items())}
         for model, reason in summary.stopped.items():
             record.reject(model, reason)
+        if summary.batched:
+            record.reject(
+                "batches", f"{summary.batched} questions are with the providers: run again to collect them"
+            )
         run.save_table("coverage", store.coverage())
+        if summary.costs:
+            run.save_table("costs", pd.DataFrame(list(summary.costs)))
 
 
 def scoring(run: Run) -> None:

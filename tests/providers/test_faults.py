@@ -199,8 +199,6 @@ def test_a_parameter_that_is_refused(run, wire):
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("kind", ["wrong_key", "unknown_model", "wrong_url", "no_credit", "html"])
 def test_what_stops_a_model_at_once(run, wire, kind):
-    if kind == "html" and wire == "google":
-        pytest.skip("Google's SDK does not show what it got")
     ran = run(wire, [kind] * 9)
     assert (ran.status, ran.server.count, ran.pauses) == (None, 1, [])
     reason = ran.summary.stopped["m"]
