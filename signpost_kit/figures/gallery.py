@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from signpost_kit.figures.maps import _picture, _shorten
+from signpost_kit.figures.maps import shorten, show_picture
 from signpost_kit.figures.style import DOUBLE, canvas, empty, style
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def fig_gallery(frame: pd.DataFrame, *, columns: int = 4, outline: bool = False)
         for ax, (label, image, polygons) in zip(
             flat, frame[["label", "image", "polygons"]].itertuples(index=False, name=None), strict=False
         ):
-            pixels = _picture(ax, image, 480)
-            ax.set_xlabel(_shorten(label, 28), fontsize=6, labelpad=2)
+            pixels = show_picture(ax, image, 480)
+            ax.set_xlabel(shorten(label, 28), fontsize=6, labelpad=2)
             if outline and pixels is not None:
                 _outline(ax, image, pixels.shape[1], polygons)
     return figure

@@ -16,13 +16,13 @@ from signpost_kit.frames import VARIANTS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["answers_map", "contact_sheet", "quintuplet", "story_map"]
+__all__ = ["answers_map", "contact_sheet", "quintuplet", "shorten", "show_picture", "story_map"]
 
 _TRUTH = {"marker": "*", "color": "#0072B2", "ms": 9, "mec": "white", "mew": 0.6}
 _TRAP = {"marker": "X", "color": "#1a1a1a", "ms": 7, "mec": "white", "mew": 0.7}
 
 
-def _shorten(text: str, limit: int = 24) -> str:
+def shorten(text: str, limit: int = 24) -> str:
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
@@ -34,7 +34,7 @@ def _km(value: float) -> str:
     return f"{value:.1f} km" if value < 10 else f"{value:,.0f} km"
 
 
-def _picture(ax: Axes, path: str, side: int = 640) -> np.ndarray | None:
+def show_picture(ax: Axes, path: str, side: int = 640) -> np.ndarray | None:
     """Show a picture; a missing or unreadable one becomes a frame that says so (and None)."""
     from signpost_kit.errors import SignpostError
     from signpost_kit.images import load_rgb
@@ -89,7 +89,7 @@ def quintuplet(story: pd.DataFrame, pictures: Sequence[Axes], signs: Sequence[Ax
     for variant, top, low in zip(VARIANTS, pictures, signs, strict=True):
         row = story[story["variant"] == variant].iloc[0]
         look = VARIANT_LOOK[variant]
-        _picture(top, row["image"])
+        show_picture(top, row["image"])
         top.set_anchor("S")
         top.set_title(variant, fontsize=7.5, loc="center", color=look.color, pad=3)
         part = _crop(row["image"], row["polygon"])
@@ -103,7 +103,7 @@ def quintuplet(story: pd.DataFrame, pictures: Sequence[Axes], signs: Sequence[Ax
                 spine.set_visible(True)
                 spine.set_color(look.color)
                 spine.set_linewidth(1.0)
-        said = f"“{_shorten(row['text'], 20)}”" if row["text"] else ("text removed" if variant == "Blank" else "–")
+        said = f"“{shorten(row['text'], 20)}”" if row["text"] else ("text removed" if variant == "Blank" else "–")
         distance = row["error_km"]
         fate = _km(distance) + " off" if np.isfinite(distance) else _fate(row["status"])
         low.set_xlabel(f"{said}\n{fate}", fontsize=6.5, labelpad=2.5)
@@ -128,17 +128,17 @@ def story_map(story: pd.DataFrame, ax: Axes) -> None:
     window.draw(ax)
     answers = [_story_answer(ax, window, truth, record) for record in records]
     marks = ax.plot(window.unwrap(truth[1]), truth[0], ls="none", zorder=5, gid="truth", **_TRUTH)
-    marks[0].set_label("truth" + (f": {_shorten(first['truth_name'])}" if first["truth_name"] else ""))
+    marks[0].set_label("truth" + (f": {shorten(first['truth_name'])}" if first["truth_name"] else ""))
     if np.isfinite(first["trap_lat"]):
         ring = ax.plot(window.unwrap(first["trap_lon"]), first["trap_lat"], "P", ms=11, mfc="none", mec=INK,
                        mew=0.9, ls="none", zorder=3.5, gid="trap")  # fmt: skip
-        ring[0].set_label("the sign's place" + (f": {_shorten(first['trap_name'])}" if first["trap_name"] else ""))
+        ring[0].set_label("the sign's place" + (f": {shorten(first['trap_name'])}" if first["trap_name"] else ""))
         marks += ring
     else:
         ax.text(0.01, 0.02, "The adversarial text has no geocoded place.", transform=ax.transAxes, fontsize=6,
                 color=GREY, gid="no-trap")  # fmt: skip
     ax.legend(handles=[*marks, *answers], loc="upper left", bbox_to_anchor=(0, 0), ncols=4, fontsize=6.5,
-              title=f"Where {_shorten(str(first['model']), 40)} put the scene", title_fontsize=7, alignment="left",
+              title=f"Where {shorten(str(first['model']), 40)} put the scene", title_fontsize=7, alignment="left",
               handletextpad=0.5)  # fmt: skip
 
 
@@ -173,15 +173,15 @@ def contact_sheet(sheet: pd.DataFrame, axes: np.ndarray) -> None:
         rows = rows_of(sheet, "group_id", groups[i]).set_index("variant")
         for j, (variant, ax) in enumerate(zip(VARIANTS, line, strict=True)):
             row = rows.loc[variant]
-            _picture(ax, row["image"], 400)
+            show_picture(ax, row["image"], 400)
             if i == 0:
                 ax.set_title(variant, fontsize=7.5, loc="center", color=VARIANT_LOOK[variant].color)
             if row["text"]:
-                ax.set_xlabel(f"“{_shorten(row['text'], 22)}”", fontsize=6, labelpad=2)
+                ax.set_xlabel(f"“{shorten(row['text'], 22)}”", fontsize=6, labelpad=2)
             elif variant == "Blank" and row["image"]:
                 ax.set_xlabel("text removed", fontsize=6, labelpad=2, color=GREY)
             if j == 0:
-                ax.set_ylabel(_shorten(row["label"], 20), fontsize=6.5)
+                ax.set_ylabel(shorten(row["label"], 20), fontsize=6.5)
 
 
 def answers_map(answers: pd.DataFrame, ax: Axes, *, variant: str, radius_km: float = 50.0) -> None:
@@ -218,7 +218,7 @@ def answers_map(answers: pd.DataFrame, ax: Axes, *, variant: str, radius_km: flo
         cross = _TRAP | {"ms": 4.5, "mew": 0.5, "color": "#D55E00"}
         _points(ax, window, hits["lon"], hits["lat"], "answer at the sign's place", **cross)
     median = float(np.median(ok["error_km"].to_numpy(float)))
-    name = _shorten(str(rows["model"].iloc[0]), 40)
+    name = shorten(str(rows["model"].iloc[0]), 40)
     said = f"{name}, {variant}: {len(ok)} of {len(rows)} answered, median {_km(median)} off"
     ax.set_title(said, fontsize=7.5)
     ax.legend(loc="upper left", bbox_to_anchor=(0, 0), ncols=3, fontsize=6.5, handletextpad=0.2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -17,13 +16,10 @@ __all__ = ["counts", "groups_table", "rejected", "spans_table"]
 
 
 def _record(run: Run, stage: str) -> dict[str, Any]:
-    path = run.dir / "stages" / f"{stage}.json"
-    try:
-        return json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise DataError(f"{path} is missing: run the stage {stage!r} first") from None
-    except ValueError as error:
-        raise DataError(f"{path} is damaged ({error}): delete it and run the stage again") from error
+    record = run.stage_record(stage)
+    if record is None:
+        raise DataError(f"the run {run.name!r} has no sound record of the stage {stage!r}: run that stage first")
+    return record
 
 
 def counts(run: Run, stage: str) -> pd.DataFrame:
