@@ -10,13 +10,24 @@ import difflib
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from signpost_kit.errors import ConfigError, DataError
 from signpost_kit.files import safe_name
-from signpost_kit.frames import VARIANTS
+from signpost_kit.profile_sections import (
+    Compute,
+    Editing,
+    Evaluation,
+    Replacements,
+    Scoring,
+    Screening,
+    Section,
+    Source,
+    Targets,
+    unknown_name,
+)
 from signpost_kit.strict_yaml import dump_yaml, parse_scalar, read_yaml
 
 __all__ = [
@@ -29,98 +40,17 @@ __all__ = [
     "project_root",
 ]
 
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True)
-
-
-class Source(_Section):
-    """Where the pictures come from."""
-
-    kind: Literal["town", "photos", "signpost-release", "geocontext-release"] = "town"
-    n: int = Field(default=60, ge=1, le=100_000)
-    """Scenes to draw (town)."""
-    seed: int = Field(default=7, ge=0)
-    """Of the drawn scenes (town)."""
-    path: str | None = None
-    """Folder of pictures (photos). Relative to the project's folder; from --set, to the current one."""
-    positions: str | None = None
-    """CSV with the positions of pictures that carry none (photos)."""
-    limit: int | None = Field(default=None, ge=1)
-    """Take at most this many pictures (photos)."""
+_PATHS = (
+    ("source", "path"),
+    ("source", "positions"),
+    ("source", "images"),
+    ("source", "downloads"),
+    ("screening", "weights"),
+    ("targets", "frozen"),
+)  # keys that hold a path
 
 
-class Screening(_Section):
-    """Which strings in a picture count."""
-
-    engine: Literal["rapidocr"] = "rapidocr"
-    min_confidence: float = Field(default=0.3, ge=0, le=1)
-    min_chars: int = Field(default=2, ge=1)
-    max_spans: int | None = Field(default=3, ge=1)
-    """Keep at most this many per picture."""
-
-
-class Replacements(_Section):
-    """How the similar, random and adversarial texts are made."""
-
-    kind: Literal["gazetteer"] = "gazetteer"
-    seed: int = Field(default=42, ge=0)
-
-
-class Targets(_Section):
-    """How the place that a text names is found."""
-
-    geocoder: Literal["gazetteer"] = "gazetteer"
-
-
-class Editing(_Section):
-    """How text is removed from and lettered into pictures."""
-
-    editor: Literal["paint"] = "paint"
-    seed: int = Field(default=42, ge=0)
-
-
-class Evaluation(_Section):
-    """What is asked, and how."""
-
-    task: Literal["coordinate"] = "coordinate"
-    variants: list[str] = Field(default_factory=lambda: list(VARIANTS), min_length=1)
-    concurrency: int | None = Field(default=None, ge=1, le=1000)
-    """Requests in flight per provider; None leaves the provider's own bound."""
-    samples: int = Field(default=1, ge=1)
-    temperature: float | None = Field(default=0.0, ge=0, le=2)
-    max_tokens: int | None = Field(default=1024, ge=1)
-    timeout_s: float = Field(default=120.0, gt=0)
-    """Of one request, in seconds."""
-    max_cost_usd: float | None = Field(default=None, ge=0)
-    """Asking stops before the replies of one run of the stage cost more than this, in US dollars."""
-    batch: bool = False
-    """Ask through the batch endpoints of providers that have one: about half the price, within a day."""
-
-    @field_validator("variants")
-    @classmethod
-    def _known(cls, value: list[str]) -> list[str]:
-        for name in value:
-            if name not in VARIANTS:
-                raise ValueError(_unknown("variant", name, VARIANTS))
-        return [name for name in VARIANTS if name in value]
-
-
-class Scoring(_Section):
-    """How replies become scores."""
-
-    n_resamples: int = Field(default=2000, ge=1)
-    """Bootstrap resamples behind every interval."""
-    seed: int = Field(default=42, ge=0)
-    alpha: float = Field(default=0.005, gt=0)
-    """Decay of WLA per km."""
-    tfr_radius_km: float = Field(default=50.0, gt=0)
-    """A prediction this near to the trap counts as following the text."""
-    failures: Literal["answered_only", "as_failures"] = "answered_only"
-    """Which reading of failed replies the figures show; the tables always hold both."""
-
-
-class Profile(_Section):
+class Profile(Section):
     """Everything a run depends on."""
 
     name: str
@@ -135,6 +65,7 @@ class Profile(_Section):
     """Registered names, see `signpost models`."""
     evaluation: Evaluation = Field(default_factory=Evaluation)
     scoring: Scoring = Field(default_factory=Scoring)
+    compute: Compute = Field(default_factory=Compute)
     notebooks: list[str] | None = None
     """Ids of the notebooks to run; None runs all."""
 
@@ -244,36 +175,36 @@ def check_models(models: Iterable[str], *, where: str = "") -> None:
     for name in models:
         if name not in known:
             prefix = f"{where}: " if where else ""
-            raise ConfigError(f"{prefix}models: {_unknown('model', name, known)}")
+            raise ConfigError(f"{prefix}models: {unknown_name('model', name, known)}")
 
 
 def dump_profile(profile: Profile, root: Path | None = None) -> str:
     """The profile as YAML; paths near the project's folder are written relative to it."""
     data = profile.model_dump()
     base = (root or project_root()).resolve()
-    for key in ("path", "positions"):
-        value = data["source"][key]
+    for section, key in _PATHS:
+        value = data[section][key]
         if value is not None and Path(value).is_relative_to(base.parent) and base.parent != Path(base.anchor):
-            data["source"][key] = Path(os.path.relpath(value, base)).as_posix()
+            data[section][key] = Path(os.path.relpath(value, base)).as_posix()
     return dump_yaml(data)
 
 
 def _with_absolute_paths(profile: Profile, *, typed: Iterable[str]) -> Profile:
     """Typed paths start at the current folder, those of a file at the project's; the other is tried second."""
-    changed: dict[str, str] = {}
-    for key in ("path", "positions"):
-        value = getattr(profile.source, key)
+    changed: dict[str, dict[str, str]] = {}
+    for section, key in _PATHS:
+        value = getattr(getattr(profile, section), key)
         if value is None:
             continue
         given = Path(value).expanduser()
         first, second = Path.cwd() / given, project_root() / given
-        if f"source.{key}" not in typed:
+        if f"{section}.{key}" not in typed:
             first, second = second, first
         # A path that exists nowhere is named by the check before the run.
-        changed[key] = os.path.normpath(second if second.exists() and not first.exists() else first)
-    if not changed:
-        return profile
-    return profile.model_copy(update={"source": profile.source.model_copy(update=changed)})
+        found = second if second.exists() and not first.exists() else first
+        changed.setdefault(section, {})[key] = os.path.normpath(found)
+    update = {name: getattr(profile, name).model_copy(update=keys) for name, keys in changed.items()}
+    return profile.model_copy(update=update) if update else profile
 
 
 def _parse_sets(sets: Iterable[str]) -> dict[str, Any]:
@@ -380,10 +311,3 @@ def _shorter(dotted: str) -> list[str]:
 
 def _allowed(model: type[BaseModel]) -> str:
     return f"allowed: {', '.join(model.model_fields)}"
-
-
-def _unknown(what: str, name: str, known: Iterable[str]) -> str:
-    names = list(known)
-    close = difflib.get_close_matches(name, names, n=3)
-    hint = f"did you mean {' or '.join(repr(c) for c in close)}? " if close else ""
-    return f"unknown {what} {name!r}: {hint}known: {', '.join(names)}"

@@ -67,7 +67,7 @@ def stage_hashes(profile: Profile, root: Path, stages: Sequence[str]) -> dict[st
 def source_fingerprint(profile: Profile) -> dict[str, Any]:
     """The source's settings and, for a folder, every file's name, size and time (not its place on this disk)."""
     source = profile.source.model_dump()
-    for key in ("path", "positions"):
+    for key in ("path", "positions", "images", "downloads"):
         value = source.pop(key)
         if value is not None:
             source[key] = _listing(Path(value))

@@ -26,11 +26,11 @@ ORDER: tuple[str, ...] = (
     "scoring",
 )
 _MODULES = {
-    "sources": "construction",
-    "screening": "construction",
-    "taxonomy": "wording",
-    "replacements": "wording",
-    "targets": "wording",
+    "sources": "sources",
+    "screening": "screening",
+    "taxonomy": "taxonomy",
+    "replacements": "replacements",
+    "targets": "targets",
     "synthesis": "synthesis",
     "evaluation": "measurement",
     "scoring": "measurement",

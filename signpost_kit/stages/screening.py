@@ -1,4 +1,4 @@
-"""The first two stages: where the pictures come from, and which of their texts count."""
+"""The stage that reads every picture and decides which of its texts count."""
 
 from __future__ import annotations
 
@@ -15,31 +15,7 @@ if TYPE_CHECKING:
     from signpost_kit.ocr import TextLine
     from signpost_kit.run import Run
 
-__all__ = ["screening", "sources", "where"]
-
-
-def sources(run: Run) -> None:
-    """Draw the teaching set, or read a folder of photos: Original pictures with known positions."""
-    source = run.profile.source
-    folder = run.dir / "benchmark"
-    with recording(run, "sources") as record:
-        if source.kind == "town":
-            from signpost_kit.benchmark import town
-
-            groups = town.build(source.n, source.seed, out_dir=folder).groups
-        else:
-            from signpost_kit.benchmark import photos
-
-            imported = photos.import_photos(
-                Path(source.path or ""), folder, positions=source.positions, limit=source.limit
-            )
-            groups = imported.benchmark.groups
-            for item in imported.rejected:
-                record.reject(item.item, item.reason)
-        record.counts |= {"groups": len(groups), "rejected": len(record.rejected)}
-        record.counts["datasets"] = len({group.dataset for group in groups})
-        save_groups(run, "sources", groups)
-        publish(run, groups)
+__all__ = ["screening", "where"]
 
 
 def screening(run: Run) -> None:
