@@ -153,7 +153,7 @@ class Run:
         seconds: float | None = None,
     ) -> dict[str, Any]:
         """Write stages/<stage>.json: the stage is done with its present inputs. Returns what was written."""
-        hashes = stage_hashes(self.profile, self.root, [*_stages(), stage])
+        hashes = stage_hashes(self.profile, self.root, [*_stages(), stage], _needs())
         entry = {
             "stage": stage,
             "inputs_hash": hashes[stage],
@@ -205,7 +205,7 @@ class Run:
             if not stale:
                 return
             # A stage that dies half way must not leave records that vouch for what it overwrote.
-            self.forget(_after(stale[0]))
+            self.forget({later for name in stale for later in _after(name)})
             for name in stale:
                 self._do(name)
 
@@ -225,13 +225,20 @@ class Run:
             self.record(name, seconds=time.perf_counter() - start)
 
     def _stale(self, names: Sequence[str]) -> list[str]:
-        """The names that must run, in order: from the first that is not current on."""
-        hashes = stage_hashes(self.profile, self.root, list(names))
-        for position, name in enumerate(names):
+        """The names that must run, in order: those that are not current, and all that needs them."""
+        hashes = stage_hashes(self.profile, self.root, list(names), _needs())
+        stale: list[str] = []
+        for name in names:
             entry = self.stage_record(name)
-            if entry is None or entry["inputs_hash"] != hashes[name] or not self._outputs_present(name, entry):
-                return list(names[position:])
-        return []
+            upstream = _needs().get(name, names[: list(names).index(name)])
+            if (
+                entry is None
+                or entry["inputs_hash"] != hashes[name]
+                or not self._outputs_present(name, entry)
+                or any(before in stale for before in upstream)
+            ):
+                stale.append(name)
+        return stale
 
     def _outputs_present(self, name: str, entry: Mapping[str, Any]) -> bool:
         wanted = [self.dir / str(relative) for relative in entry.get("outputs", [])]
@@ -285,16 +292,28 @@ def _stages() -> Mapping[str, Callable[[Run], Any]]:
     return stages.STAGES
 
 
+def _needs() -> Mapping[str, Sequence[str]]:
+    from signpost_kit import stages
+
+    return stages.NEEDS
+
+
 def _upto(stage: str) -> list[str]:
+    """The stage and everything it needs, in order."""
     names = list(_stages())
     if stage not in names:
         raise ConfigError(f"unknown stage {stage!r}; the stages are, in order: {', '.join(names)}")
-    return names[: names.index(stage) + 1]
+    wanted = {stage}
+    for position in range(names.index(stage), -1, -1):
+        if names[position] in wanted:
+            wanted |= set(_needs().get(names[position], names[:position]))
+    return [name for name in names if name in wanted]
 
 
 def _after(stage: str) -> list[str]:
+    """The stage and everything that needs it, in order."""
     names = list(_stages())
-    return names[names.index(stage) :]
+    return [name for name in names if name == stage or stage in _upto(name)]
 
 
 def _exact_floats() -> dict[str, Any]:

@@ -42,13 +42,15 @@ _KEPT_ACROSS_VERSIONS = frozenset(_SECTIONS) - {"scoring"}
 _FACES = ("cli", "cli_", "doctor", "figures", "manifest", "notebook", "preflight", "report", "tables")
 
 
-def stage_hashes(profile: Profile, root: Path, stages: Sequence[str]) -> dict[str, str]:
-    """Hash of the inputs of every stage named, which come in order; each covers the ones before it.
+def stage_hashes(
+    profile: Profile, root: Path, stages: Sequence[str], needs: Mapping[str, Sequence[str]]
+) -> dict[str, str]:
+    """Hash of the inputs of every stage named, which come in order; each covers the ones it needs.
 
-    A stage that this module does not know depends on the whole profile and the package's code, scoring on the code.
+    A stage that this module does not know depends on the whole profile and the package's code, scoring on the code;
+    one that `needs` does not know needs all that stand before it.
     """
     out: dict[str, str] = {}
-    upstream = ""
     for stage in stages:
         if stage in out:
             continue
@@ -59,8 +61,8 @@ def stage_hashes(profile: Profile, root: Path, stages: Sequence[str]) -> dict[st
         if stage not in _KEPT_ACROSS_VERSIONS:
             part["code"] = code_hash(faces=False)
         files = {p: _file_digest(root / "params", p) for p in _PARAMS.get(stage, ())}
-        upstream = hash_bytes(json.dumps([stage, part, files, upstream], sort_keys=True, default=str).encode())
-        out[stage] = upstream
+        before = [out[name] for name in needs.get(stage, tuple(out)) if name in out]
+        out[stage] = hash_bytes(json.dumps([stage, part, files, before], sort_keys=True, default=str).encode())
     return out
 
 

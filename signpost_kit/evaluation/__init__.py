@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from signpost_kit.evaluation.batch_options import BatchOptions
     from signpost_kit.evaluation.plan import MissingPicture, Plan, make_plan
     from signpost_kit.evaluation.reply import Reply
-    from signpost_kit.evaluation.runner import evaluate
+    from signpost_kit.evaluation.runner import ask_plan, evaluate
     from signpost_kit.evaluation.store import ReplyStore
     from signpost_kit.evaluation.summary import EvaluationSummary
     from signpost_kit.evaluation.tasks import Parsed, register_task, task_names
@@ -22,6 +22,7 @@ __all__ = [
     "Plan",
     "Reply",
     "ReplyStore",
+    "ask_plan",
     "evaluate",
     "make_plan",
     "register_task",
@@ -33,7 +34,7 @@ _HOMES = {
     "batch_options": ("BatchOptions",),
     "plan": ("MissingPicture", "Plan", "make_plan"),
     "reply": ("Reply",),
-    "runner": ("evaluate",),
+    "runner": ("ask_plan", "evaluate"),
     "store": ("ReplyStore",),
     "summary": ("EvaluationSummary",),
     "tasks": ("Parsed", "register_task", "task_names"),

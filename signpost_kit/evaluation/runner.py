@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from signpost_kit.benchmark import Benchmark
     from signpost_kit.models.catalogue import ModelSpec
 
-__all__ = ["EvaluationSummary", "evaluate"]
+__all__ = ["EvaluationSummary", "ask_plan", "evaluate"]
 
 
 @dataclass(frozen=True)
@@ -118,16 +118,7 @@ def evaluate(
     KeyboardInterrupt
         After an interrupt, at once; what was finished is kept.
     """
-    parse = parser_of(task)
-    retried = check_statuses(retry)
-    if max_cost_usd is not None and not max_cost_usd >= 0:
-        raise ConfigError(f"max_cost_usd is {max_cost_usd}; it must be 0 or more US dollars")
-    if timeout_s <= 0 or attempts < 1 or (concurrency is not None and concurrency < 1):
-        raise ConfigError(
-            f"timeout_s ({timeout_s}) must be above 0, attempts ({attempts}) and concurrency ({concurrency}) "
-            "at least 1"
-        )
-    names, provider_of = _resolve(models)
+    names, _ = _resolve(models)
     planned = make_plan(
         benchmark,
         names,
@@ -138,10 +129,62 @@ def evaluate(
         samples=samples,
         groups=groups,
     )
+    return ask_plan(
+        planned,
+        models,
+        store=store,
+        retry=retry,
+        timeout_s=timeout_s,
+        attempts=attempts,
+        concurrency=concurrency,
+        max_cost_usd=max_cost_usd,
+        specs=specs,
+        batch=batch,
+        progress=progress,
+        sleep=sleep,
+    )
+
+
+def ask_plan(
+    planned: Plan,
+    models: Sequence[str] | Mapping[str, Provider],
+    *,
+    store: ReplyStore | Path | str,
+    retry: Collection[str] = (),
+    timeout_s: float = 120.0,
+    attempts: int = 6,
+    concurrency: int | None = None,
+    max_cost_usd: float | None = None,
+    specs: Mapping[str, ModelSpec] | None = None,
+    batch: bool | BatchOptions = False,
+    progress: bool | None = None,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+) -> EvaluationSummary:
+    """Put the questions of a plan whose prompts may differ from picture to picture (hints, claims, replacements).
+
+    All its requests belong to one task, and its models are among `models`. Everything else, and what is raised, is
+    as in :func:`evaluate`, which makes a plan of one prompt and calls this.
+    """
+    tasks = sorted({request.task for request in planned})
+    if len(tasks) != 1:
+        raise ConfigError(f"a plan holds the questions of one task, this one has {', '.join(tasks) or 'none'}")
+    parse = parser_of(tasks[0])
+    retried = check_statuses(retry)
+    if max_cost_usd is not None and not max_cost_usd >= 0:
+        raise ConfigError(f"max_cost_usd is {max_cost_usd}; it must be 0 or more US dollars")
+    if timeout_s <= 0 or attempts < 1 or (concurrency is not None and concurrency < 1):
+        raise ConfigError(
+            f"timeout_s ({timeout_s}) must be above 0, attempts ({attempts}) and concurrency ({concurrency}) "
+            "at least 1"
+        )
+    names, provider_of = _resolve(models)
+    strangers = sorted({request.model for request in planned} - set(names))
+    if strangers:
+        raise ConfigError(f"the plan asks {strangers[0]!r}, which is not among the models {', '.join(names)}")
     opened = store if isinstance(store, ReplyStore) else ReplyStore(store)
     try:
         settings = _Settings(
-            task=task,
+            task=tasks[0],
             parse=parse,
             store=opened,
             retried=retried,
@@ -153,9 +196,10 @@ def evaluate(
             sleep=sleep,
         )
         summary = _run(planned, provider_of, settings)
-        with contextlib.suppress(StorageError):  # only makes reading faster; the replies are kept
-            for sample in range(samples):
-                opened.pack(task, sample)
+        if len({request.prompt_hash for request in planned}) == 1:
+            with contextlib.suppress(StorageError):  # only makes reading faster; the replies are kept
+                for sample in sorted({request.sample_index for request in planned}):
+                    opened.pack(tasks[0], sample)
         return summary
     finally:
         if opened is not store:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from signpost_kit.benchmark import Benchmark
     from signpost_kit.evaluation.batch_records import Batches
     from signpost_kit.evaluation.exchange import Imported
+    from signpost_kit.evaluation.plan import Plan
 
 __all__ = ["ReplyStore", "check_statuses"]
 
@@ -222,15 +223,25 @@ class ReplyStore:
         DataFrame
             Text columns are categorical; lat and lon are degrees, NaN unless status is "ok".
         """
-        names = (extra,) if isinstance(extra, str) else tuple(extra)
-        for name in names:
-            if name not in columns.EXTRA:
-                raise ConfigError(f"the store has no column {name!r}; extra columns: {', '.join(columns.EXTRA)}")
+        names = _known_columns(extra)
         with self._reading() as db:
             prompt = _prompt_id(db, task, prompt_hash)
             prompt = -1 if prompt is None else prompt  # no such row: an empty frame of the right types
             samples = [sample] if sample is not None else _samples(db, prompt)
             return columns.read_frame(db, prompt, samples, models=models, extra=names, numbered=sample is None)
+
+    def planned(self, plan: Plan, *, extra: Collection[str] = ()) -> pd.DataFrame:
+        """The replies to the questions of one plan, one row each in its order, whatever prompts they had.
+
+        Columns: model, dataset, group_id, variant, sample, status (`not_asked` where there is none yet), lat, lon
+        in degrees (NaN unless status is "ok"), and those of `extra`, see :meth:`predictions`; `fields` (what a
+        structured task read) and `notes` are dicts or None.
+        """
+        from signpost_kit.evaluation.planned import read_plan
+
+        names = _known_columns(extra)
+        with self._reading() as db:
+            return read_plan(db, plan, names)
 
     def prompts(self) -> pd.DataFrame:
         """One row per prompt: task, hash, text, replies (how many questions it has answers for), last first."""
@@ -340,6 +351,14 @@ class ReplyStore:
 def _shut(writer: Writer, reader: sqlite3.Connection) -> None:
     reader.close()  # first, or the writer's last checkpoint would find a reader
     writer.close()
+
+
+def _known_columns(extra: Collection[str]) -> tuple[str, ...]:
+    names = (extra,) if isinstance(extra, str) else tuple(extra)
+    for name in names:
+        if name not in columns.EXTRA:
+            raise ConfigError(f"the store has no column {name!r}; extra columns: {', '.join(columns.EXTRA)}")
+    return names
 
 
 def _prompt_id(db: sqlite3.Connection, task: str, prompt_hash: str | None) -> int | None:

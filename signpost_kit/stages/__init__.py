@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from signpost_kit.run import Run
 
-__all__ = ["ORDER", "STAGES"]
+__all__ = ["NEEDS", "ORDER", "STAGES"]
 
 ORDER: tuple[str, ...] = (
     "sources",
@@ -25,6 +25,17 @@ ORDER: tuple[str, ...] = (
     "evaluation",
     "scoring",
 )
+NEEDS: dict[str, tuple[str, ...]] = {
+    "sources": (),
+    "screening": ("sources",),
+    "taxonomy": ("screening",),
+    "replacements": ("taxonomy",),
+    "targets": ("replacements",),
+    "synthesis": ("targets",),
+    "evaluation": ("synthesis",),
+    "scoring": ("evaluation",),
+}
+"""What must be done before a stage; ORDER lists every stage after all that it needs."""
 _MODULES = {
     "sources": "sources",
     "screening": "screening",
