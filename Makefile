@@ -19,10 +19,12 @@ $(VENV)/.installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
-$(VENV)/.installed-test: pyproject.toml
+$(VENV)/.installed-test: pyproject.toml .ci/easyocr.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python >= 3.10 is needed, this is " + sys.version)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,dask]'
+	@# EasyOCR's own tests need torch (1 GB). Where these versions do not exist, those tests are skipped; not in CI.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r .ci/easyocr.txt || test -z "$(CI)"
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed

@@ -20,6 +20,8 @@ __all__ = [
     "Section",
     "Source",
     "Targets",
+    "TaskSample",
+    "Tasks",
     "unknown_name",
 ]
 
@@ -149,6 +151,39 @@ class Evaluation(Section):
             if name not in VARIANTS:
                 raise ValueError(unknown_name("variant", name, VARIANTS))
         return [name for name in VARIANTS if name in value]
+
+
+class TaskSample(Section):
+    """Which scenes one further task is asked about; the same ones for every model."""
+
+    per_dataset: int | None = Field(default=250, ge=1)
+    """Scenes drawn from each dataset; None: all. A failed reply is never replaced by another scene."""
+    seed: int = Field(default=42, ge=0)
+    """Of the draw."""
+    variants: list[str] = Field(default_factory=lambda: list(VARIANTS), min_length=1)
+
+    @field_validator("variants")
+    @classmethod
+    def _known(cls, value: list[str]) -> list[str]:
+        for name in value:
+            if name not in VARIANTS:
+                raise ValueError(unknown_name("variant", name, VARIANTS))
+        return [name for name in VARIANTS if name in value]
+
+
+class Tasks(Section):
+    """What is asked besides the coordinates; a task that is left out is not asked."""
+
+    probing: TaskSample | None = None
+    """Both kinds of evidence apart, whether they agree, what was trusted."""
+    defense: TaskSample | None = None
+    """The same question with a warning that writing may lie."""
+    consistency: TaskSample | None = None
+    """Cross-task: do sights and writing belong to one place?"""
+    country: TaskSample | None = None
+    """Cross-task: the country by the sights, by the writing, and in the end."""
+    language: TaskSample | None = None
+    """Cross-task: the languages that can be read."""
 
 
 class Scoring(Section):

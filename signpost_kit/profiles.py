@@ -26,6 +26,7 @@ from signpost_kit.profile_sections import (
     Section,
     Source,
     Targets,
+    Tasks,
     unknown_name,
 )
 from signpost_kit.strict_yaml import dump_yaml, parse_scalar, read_yaml
@@ -64,6 +65,7 @@ class Profile(Section):
     models: list[str] = Field(min_length=1)
     """Registered names, see `signpost models`."""
     evaluation: Evaluation = Field(default_factory=Evaluation)
+    tasks: Tasks = Field(default_factory=Tasks)
     scoring: Scoring = Field(default_factory=Scoring)
     compute: Compute = Field(default_factory=Compute)
     notebooks: list[str] | None = None
