@@ -125,6 +125,12 @@ class Editing(Section):
     """Talk to a server that is not this machine without encryption (comfyui has no authentication)."""
     timeout_s: float = Field(default=600.0, gt=0)
     """Of one edit, in seconds (comfyui)."""
+    per_server: int = Field(default=1, ge=1, le=16)
+    """Jobs that a server is given at once; those beyond the first wait in its queue (comfyui)."""
+    lightning: bool | None = None
+    """Load the LoRA for few steps (comfyui); None: with at most 8 steps."""
+    checkpoints: dict[Literal["unet", "clip", "vae", "lora"], str] = Field(default_factory=dict)
+    """Model files to use instead of those of the study, by the names that the server has them under (comfyui)."""
 
 
 class Evaluation(Section):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from signpost_kit.errors import ConfigError, DataError
 from signpost_kit.files import safe_name
+from signpost_kit.profile_context import Context
 from signpost_kit.profile_sections import (
     Compute,
     Editing,
@@ -48,6 +49,8 @@ _PATHS = (
     ("source", "downloads"),
     ("screening", "weights"),
     ("targets", "frozen"),
+    ("context.ladder", "path"),
+    ("context.hints", "frozen"),
 )  # keys that hold a path
 
 
@@ -66,6 +69,7 @@ class Profile(Section):
     """Registered names, see `signpost models`."""
     evaluation: Evaluation = Field(default_factory=Evaluation)
     tasks: Tasks = Field(default_factory=Tasks)
+    context: Context = Field(default_factory=Context)
     scoring: Scoring = Field(default_factory=Scoring)
     compute: Compute = Field(default_factory=Compute)
     notebooks: list[str] | None = None
@@ -185,18 +189,22 @@ def dump_profile(profile: Profile, root: Path | None = None) -> str:
     data = profile.model_dump()
     base = (root or project_root()).resolve()
     for section, key in _PATHS:
-        value = data[section][key]
+        place: Any = data
+        for part in section.split("."):
+            place = (place or {}).get(part)
+        value = (place or {}).get(key)
         if value is not None and Path(value).is_relative_to(base.parent) and base.parent != Path(base.anchor):
-            data[section][key] = Path(os.path.relpath(value, base)).as_posix()
+            place[key] = Path(os.path.relpath(value, base)).as_posix()
     return dump_yaml(data)
 
 
 def _with_absolute_paths(profile: Profile, *, typed: Iterable[str]) -> Profile:
     """Typed paths start at the current folder, those of a file at the project's; the other is tried second."""
-    changed: dict[str, dict[str, str]] = {}
     for section, key in _PATHS:
-        value = getattr(getattr(profile, section), key)
-        if value is None:
+        value = profile
+        for part in (*section.split("."), key):
+            value = getattr(value, part, None)
+        if not isinstance(value, str):
             continue
         given = Path(value).expanduser()
         first, second = Path.cwd() / given, project_root() / given
@@ -204,9 +212,14 @@ def _with_absolute_paths(profile: Profile, *, typed: Iterable[str]) -> Profile:
             first, second = second, first
         # A path that exists nowhere is named by the check before the run.
         found = second if second.exists() and not first.exists() else first
-        changed.setdefault(section, {})[key] = os.path.normpath(found)
-    update = {name: getattr(profile, name).model_copy(update=keys) for name, keys in changed.items()}
-    return profile.model_copy(update=update) if update else profile
+        profile = _with(profile, (*section.split("."), key), os.path.normpath(found))
+    return profile
+
+
+def _with(model: Any, keys: Sequence[str], value: str) -> Any:
+    """A copy of a frozen model with one nested key changed."""
+    inner = value if len(keys) == 1 else _with(getattr(model, keys[0]), keys[1:], value)
+    return model.model_copy(update={keys[0]: inner})
 
 
 def _parse_sets(sets: Iterable[str]) -> dict[str, Any]:
