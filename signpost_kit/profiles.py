@@ -75,6 +75,14 @@ class Profile(Section):
     notebooks: list[str] | None = None
     """Ids of the notebooks to run; None runs all."""
 
+    @property
+    def studies(self) -> tuple[str, ...]:
+        """Which studies the profile is about: `signpost`, `geocontext`."""
+        second = self.context.hints is not None or self.context.claims is not None
+        if self.source.kind == "geocontext-release":
+            return ("geocontext",)
+        return ("signpost", "geocontext") if second else ("signpost",)
+
     @field_validator("name")
     @classmethod
     def _is_a_folder_name(cls, value: str) -> str:

@@ -19,7 +19,7 @@ from signpost_kit import manifest
 from signpost_kit.errors import ConfigError, SignpostError
 from signpost_kit.files import hash_file
 from signpost_kit.notebooks.cache import Cache, is_done, outputs_of, remove_outputs
-from signpost_kit.notebooks.graph import Notebook, check_parameters, discover, order, select
+from signpost_kit.notebooks.graph import Notebook, about_studies, check_parameters, discover, order, select
 from signpost_kit.notebooks.pool import Pool
 from signpost_kit.notebooks.progress import Display
 from signpost_kit.notebooks.worker import Outcome, Task
@@ -103,7 +103,8 @@ def run_notebooks(
         After workers and kernels have been stopped and the manifest has been written.
     """
     notebooks = discover(run.root)
-    chosen = select(notebooks, only if only is not None else run.profile.notebooks)
+    named = only if only is not None else run.profile.notebooks
+    chosen = select(notebooks, named) if named is not None else about_studies(notebooks, run.profile.studies)
     chosen = _with_stale_stages(run, notebooks, chosen)
     given = {"profile": _shown(run, run.dir / "profile.yml"), "run_dir": _shown(run, run.dir)}
     given |= dict(parameters or {})

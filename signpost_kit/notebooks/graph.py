@@ -1,6 +1,7 @@
 """The graph of notebooks: what there is, what each needs and takes, and which of them to run.
 
 Every notebook says in its metadata {"signpost": {"title": ..., "needs": [ids], "kind": "stage"|"figure"|"table"}}
+(and "study": "geocontext" or "both", if it is not about SIGNPOST-Bench alone)
 and has one code cell tagged `parameters` that holds literals only.
 """
 
@@ -18,8 +19,19 @@ from typing import Any
 from signpost_kit.errors import ConfigError
 from signpost_kit.files import hash_bytes
 
-__all__ = ["KINDS", "Notebook", "check_parameters", "discover", "order", "read_notebook", "select"]
+__all__ = [
+    "KINDS",
+    "STUDIES",
+    "Notebook",
+    "about_studies",
+    "check_parameters",
+    "discover",
+    "order",
+    "read_notebook",
+    "select",
+]
 
+STUDIES = ("signpost", "geocontext", "both")
 KINDS: dict[str, str] = {"stage": "stages", "figure": "figures", "table": "tables"}
 """Kind -> folder below notebooks/."""
 
@@ -37,6 +49,8 @@ class Notebook:
     parameters: dict[str, Any] = field(default_factory=dict)
     """Name -> default value."""
     source_hash: str = ""
+    study: str = "signpost"
+    """What it is about: `signpost`, `geocontext`, or `both`."""
 
     @property
     def stage(self) -> str:
@@ -93,6 +107,9 @@ def read_notebook(path: Path) -> Notebook:
             f'{path} lacks metadata "signpost" with "title", "needs" and "kind" ({", ".join(KINDS)}): '
             "add it under Property Inspector > Notebook metadata"
         )
+    study = about.get("study", "signpost")
+    if study not in STUDIES:
+        raise ConfigError(f'{path}: metadata "signpost"."study" must be one of {", ".join(STUDIES)}, got {study!r}')
     needs = about.get("needs", [])
     if not isinstance(needs, list) or not all(isinstance(need, str) for need in needs):
         raise ConfigError(f'{path}: metadata "signpost"."needs" must be a list of notebook ids, got {needs!r}')
@@ -104,6 +121,7 @@ def read_notebook(path: Path) -> Notebook:
         needs=tuple(needs),
         parameters=_parameters(path, cells),
         source_hash=hash_bytes(_substance(content)),
+        study=study,
     )
 
 
@@ -148,6 +166,18 @@ def select(notebooks: Mapping[str, Notebook], only: str | Iterable[str] | None =
         chosen |= matching
     if not chosen:
         raise ConfigError(f"nothing selected: name {', '.join(KINDS.values())} or some of {', '.join(notebooks)}")
+    return {key: value for key, value in notebooks.items() if key in chosen}
+
+
+def about_studies(notebooks: Mapping[str, Notebook], studies: Iterable[str]) -> dict[str, Notebook]:
+    """The notebooks that are about one of `studies`, and all that these need."""
+    wanted = {*studies, "both"}
+    chosen = {n.id for n in notebooks.values() if n.study in wanted}
+    waiting = list(chosen)
+    while waiting:
+        new = {need for need in notebooks[waiting.pop()].needs if need in notebooks} - chosen
+        chosen |= new
+        waiting += new
     return {key: value for key, value in notebooks.items() if key in chosen}
 
 

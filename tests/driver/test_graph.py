@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from signpost_kit.errors import ConfigError
-from signpost_kit.notebooks.graph import check_parameters, discover, order, read_notebook, select
+from signpost_kit.notebooks.graph import about_studies, check_parameters, discover, order, read_notebook, select
 
 
 def test_discover_reads_ids_kinds_needs_and_defaults(toy: Path, write_notebook) -> None:
@@ -113,3 +113,28 @@ def test_the_hash_notices_code_and_not_outputs(toy: Path, write_notebook) -> Non
     content["cells"][1]["source"] = "1 + 2"
     path.write_text(json.dumps(content))
     assert read_notebook(path).source_hash != before
+
+
+def test_notebooks_of_a_study_and_what_they_need(toy: Path, write_notebook) -> None:
+    for name, study, needs in (
+        ("01_sources", None, []),
+        ("fig01", None, ["01_sources"]),
+        ("02_ladder", "geocontext", ["01_sources"]),
+        ("fig_echo", "geocontext", ["02_ladder"]),
+        ("coverage", "both", []),
+    ):
+        kind = "stage" if name[0] == "0" else "figure"
+        path = write_notebook(name, kind=kind, needs=needs)
+        content = json.loads(path.read_text())
+        if study:
+            content["metadata"]["signpost"]["study"] = study
+        path.write_text(json.dumps(content))
+    found = discover(toy)
+    assert set(about_studies(found, ["signpost"])) == {"01_sources", "fig01", "coverage"}
+    assert set(about_studies(found, ["geocontext"])) == {"01_sources", "02_ladder", "fig_echo", "coverage"}
+    assert set(about_studies(found, ["signpost", "geocontext"])) == set(found)
+    content = json.loads(found["fig01"].path.read_text())
+    content["metadata"]["signpost"]["study"] = "other"
+    found["fig01"].path.write_text(json.dumps(content))
+    with pytest.raises(ConfigError, match='"study" must be one of signpost, geocontext, both'):
+        discover(toy)
