@@ -17,7 +17,7 @@ from signpost_kit.profiles import Profile
 
 __all__ = ["code_hash", "hash_mapping", "source_fingerprint", "stage_hashes"]
 
-# Keys of the profile, minus what changes only how fast or how patiently things are asked.
+# Keys of the profile that each stage depends on, minus those that change only how fast or how patiently it asks.
 _SECTIONS: dict[str, dict[str, Any]] = {
     "sources": {"source": True},
     "screening": {"screening": True},
@@ -30,15 +30,37 @@ _SECTIONS: dict[str, dict[str, Any]] = {
         "evaluation": {"task", "variants", "samples", "temperature", "max_tokens"},
     },
     "scoring": {"scoring": True},
+    "probing": {"models": True, "tasks": {"probing"}, "evaluation": {"temperature", "max_tokens"}},
+    "defense": {"models": True, "tasks": {"defense"}, "evaluation": {"temperature", "max_tokens"}},
+    "cross_task": {
+        "models": True,
+        "tasks": {"consistency", "country", "language"},
+        "evaluation": {"temperature", "max_tokens"},
+    },
+    "analysis": {"scoring": True},
+    "ladder": {"context": {"ladder"}},
+    "hints": {
+        "models": True,
+        "context": {"hints", "respondents"},
+        "evaluation": {"temperature", "max_tokens"},
+    },
+    "claims": {
+        "models": True,
+        "context": {"claims", "respondents"},
+        "evaluation": {"temperature", "max_tokens"},
+    },
+    "context_scoring": {"scoring": True},
 }
+_ASKING = ("evaluation", "probing", "defense", "cross_task", "hints", "claims")
 _PARAMS: dict[str, tuple[str, ...]] = {
     "screening": ("taxonomy.yml",),
     "taxonomy": ("taxonomy.yml",),
-    "evaluation": ("models.yml", "prompts/**/*"),
+    "replacements": ("prompts/replacements*.md",),
+    **dict.fromkeys(_ASKING, ("models.yml", "prompts/**/*")),
 }
 # Pictures that models were asked about are never made anew because the package changed under a run: other bytes
 # would be other questions, to be paid again. `--force` remakes them on purpose.
-_KEPT_ACROSS_VERSIONS = frozenset(_SECTIONS) - {"scoring"}
+_KEPT_ACROSS_VERSIONS = frozenset(_SECTIONS) - {"scoring", "analysis", "context_scoring"}
 _FACES = ("cli", "cli_", "doctor", "figures", "manifest", "notebook", "preflight", "report", "tables")
 
 

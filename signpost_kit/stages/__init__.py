@@ -1,4 +1,4 @@
-"""The stages of a SIGNPOST run, in order; each turns the previous one's groups into its own.
+"""The stages of a run, in order: eight of SIGNPOST-Bench, its further tasks and analysis, and those of GeoContext.
 
 `STAGES[name](run)` does the work of one stage and records what it did; :meth:`signpost_kit.run.Run.ensure`
 decides which of them have to run. A stage may be killed at any moment: run it again and it goes on.
@@ -24,6 +24,14 @@ ORDER: tuple[str, ...] = (
     "synthesis",
     "evaluation",
     "scoring",
+    "probing",
+    "defense",
+    "cross_task",
+    "analysis",
+    "ladder",
+    "hints",
+    "claims",
+    "context_scoring",
 )
 NEEDS: dict[str, tuple[str, ...]] = {
     "sources": (),
@@ -34,6 +42,14 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "synthesis": ("targets",),
     "evaluation": ("synthesis",),
     "scoring": ("evaluation",),
+    "probing": ("synthesis",),
+    "defense": ("synthesis",),
+    "cross_task": ("synthesis",),
+    "analysis": ("scoring", "probing", "defense", "cross_task"),
+    "ladder": ("sources",),
+    "hints": ("ladder",),
+    "claims": ("ladder",),
+    "context_scoring": ("hints", "claims"),
 }
 """What must be done before a stage; ORDER lists every stage after all that it needs."""
 _MODULES = {
@@ -45,6 +61,14 @@ _MODULES = {
     "synthesis": "synthesis",
     "evaluation": "measurement",
     "scoring": "measurement",
+    "probing": "tasks",
+    "defense": "tasks",
+    "cross_task": "tasks",
+    "analysis": "analysis",
+    "ladder": "ladder",
+    "hints": "hints",
+    "claims": "claims",
+    "context_scoring": "context_scoring",
 }
 
 

@@ -15,7 +15,8 @@ from signpost_kit.errors import ConfigError, DataError, SignpostError, StorageEr
 from signpost_kit.run import RETRY_VARIABLE, Run, open_run
 from signpost_kit.run_lock import locked
 
-ORDER = list(signpost_kit.stages.ORDER)
+ALL = list(signpost_kit.stages.ORDER)
+ORDER = ALL[: ALL.index("scoring") + 1]
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return stage
 
-    monkeypatch.setattr(signpost_kit.stages, "STAGES", {name: make(name) for name in ORDER})
+    monkeypatch.setattr(signpost_kit.stages, "STAGES", {name: make(name) for name in ALL})
     return log
 
 
@@ -94,6 +95,27 @@ def test_what_was_deleted_is_made_again(toy: Path, done: list[str], lost: str, a
     (run.dir / lost).unlink()
     run.ensure("scoring")
     assert done == ORDER[ORDER.index(again) :]
+
+
+def test_stages_run_after_what_they_need_and_nothing_else(toy: Path, done: list[str]) -> None:
+    needs = signpost_kit.stages.NEEDS
+    assert set(needs) == set(ALL)
+    assert all(ALL.index(before) < ALL.index(name) for name in ALL for before in needs[name])
+    open_run("tiny").ensure("hints")
+    assert done == ["sources", "ladder", "hints"]
+    done.clear()
+    open_run("tiny").ensure("analysis")
+    assert done == [*ORDER[1:], "probing", "defense", "cross_task", "analysis"]
+    done.clear()
+    changed = open_run("tiny", sets=["tasks.probing.seed=1"])
+    changed.ensure("analysis")
+    changed.ensure("hints")
+    assert done == ["probing", "analysis"]
+    done.clear()
+    open_run("tiny", sets=["tasks.probing.seed=1", "source.n=3"]).ensure("sources")
+    assert not open_run("tiny", sets=["tasks.probing.seed=1", "source.n=3"]).is_current("hints")
+    (changed.dir / "stages/sources.json").unlink()
+    assert not changed.is_current("analysis") and not changed.is_current("hints")
 
 
 def test_a_damaged_record_counts_as_none(toy: Path, done: list[str]) -> None:
