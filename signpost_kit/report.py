@@ -24,6 +24,8 @@ from signpost_kit.errors import DataError, SignpostError
 from signpost_kit.files import safe_name, storage_error, write_bytes, write_text
 from signpost_kit.frames import VARIANTS
 from signpost_kit.report_findings import coverage_rows, failed_replies, findings, headline
+from signpost_kit.report_outputs import Described, described, grouped
+from signpost_kit.stages import ORDER
 
 if TYPE_CHECKING:
     from signpost_kit.benchmark.groups import Benchmark, Group
@@ -33,43 +35,6 @@ __all__ = ["write_report"]
 
 T = TypeVar("T")
 
-_FIGURES: dict[str, tuple[str, str]] = {
-    "fig01": (
-        "One scene, five versions, five answers",
-        "Only the words in the picture differ. Star: the truth; open cross: the place that the conflicting sign "
-        "names; markers: where the model put each version.",
-    ),
-    "fig03": (
-        "Conflict profile of each model",
-        "(a) accuracy (WLA) on Original pictures and on the same scenes with conflicting text; (b) share of "
-        "answers that lie at the place on the sign. Thin lines: 95 % intervals.",
-    ),
-    "fig12": (
-        "Capability against conflict robustness",
-        "Up and to the right is better; along a dashed line the summary score MCRS is the same.",
-    ),
-    "fig13": (
-        "Accuracy by what the native text gives away",
-        "T1 text could stand anywhere, T2 narrows to a culture, T3 names a place. The slanted line and the number: "
-        "change from Original to Adversarial.",
-    ),
-    "fig16": (
-        "Accuracy under conflicting text, by data set",
-        "WLA in per cent with its interval; a hatched cell has no value.",
-    ),
-    "fig17": (
-        "Text bias under conflicting text",
-        "How much further from the truth answers are than without text. Thin lines: 95 % intervals.",
-    ),
-    "variants": ("Five versions side by side", "Some scenes of the run, as the models saw them."),
-    "answers_map": (
-        "Answers on a map",
-        "Star: the truth; line: the way to the answer; red cross: an answer at the place on the sign.",
-    ),
-    "coverage": ("How the questions ended", "Everything that was asked, by outcome."),
-}
-_TABLES = {"tab01": "Overall performance", "tab08": "Degradation", "tab13": "Leaderboard"}
-_STAGES = ("sources", "screening", "taxonomy", "replacements", "targets", "synthesis", "evaluation", "scoring")
 _MAX_REJECTED, _MAX_SCENES, _THUMB = 300, 12, 420
 
 
@@ -118,6 +83,7 @@ class _Page:
         self.folder = run.dir / "report"
         self.kept: set[Path] = set()
         self.manifest = _json(run.dir / "manifest.json")
+        self.described = described(Path(run.root), getattr(run.profile, "studies", ("signpost",)))
 
     def content(self) -> dict[str, Any]:
         """Everything the template shows."""
@@ -139,8 +105,8 @@ class _Page:
             "reading": "A failed reply is left out of scores and counted under Coverage.",
             "facts": _facts(bench, scores),
             "notes": list(dict.fromkeys(n for n in (no_scores, no_findings) if n)),
-            "figures": [*self._figures()],
-            "tables": [*self._tables()],
+            "figures": grouped(self._figures()),
+            "tables": grouped(self._tables()),
             "variants": VARIANTS,
             "coverage": coverage_rows(scores) if len(scores) else [],
             "coverage_missing": no_scores or "No question was asked.",
@@ -193,13 +159,26 @@ class _Page:
             )
         )
 
+    def _outputs(self, kind: str, found: Iterable[str]) -> list[Described]:
+        """What the notebooks of this run can make, and files that none of them knows."""
+        known = [item for item in self.described if item.kind == kind]
+        names = {item.id for item in known}
+        others = [Described(name, kind, name, "", "signpost") for name in found if name not in names]
+        return [*known, *others]
+
     def _figures(self) -> Iterable[dict[str, Any]]:
         found = {p.stem: p for p in sorted(self.run.figures_dir.glob("*.png"))}
-        for name in [*_FIGURES, *(n for n in found if n not in _FIGURES)]:
-            title, text = _FIGURES.get(name, (self._notebook(name).get("title") or name, ""))
-            item: dict[str, Any] = {"title": title, "text": text, "src": "", "pdf": "", "missing": self._why(name)}
-            if name in found:
-                png = found[name]
+        for made in self._outputs("figure", found):
+            item: dict[str, Any] = {
+                "title": made.title,
+                "text": made.text,
+                "study": made.study,
+                "src": "",
+                "pdf": "",
+            }
+            item["missing"] = self._why(made.id)
+            if made.id in found:
+                png = found[made.id]
                 item["src"] = self._copy(png, "figures")
                 item["width"], item["height"] = _shown_size(png)
                 if png.with_suffix(".pdf").is_file():
@@ -210,16 +189,12 @@ class _Page:
         from markupsafe import Markup
 
         found = {p.stem: p for p in sorted(self.run.tables_dir.glob("*.html"))}
-        for name in [*_TABLES, *(n for n in found if n not in _TABLES)]:
-            item: dict[str, Any] = {
-                "title": _TABLES.get(name, name),
-                "html": "",
-                "missing": self._why(name),
-                "links": [],
-            }
-            if name in found:
-                item["html"] = Markup(_harmless(_text(found[name])))
-                files = [found[name].with_suffix(f".{ending}") for ending in ("csv", "tex")]
+        for made in self._outputs("table", found):
+            item: dict[str, Any] = {"title": made.title, "study": made.study, "html": "", "links": []}
+            item["missing"] = self._why(made.id)
+            if made.id in found:
+                item["html"] = Markup(_harmless(_text(found[made.id])))
+                files = [found[made.id].with_suffix(f".{ending}") for ending in ("csv", "tex")]
                 item["links"] = [{"name": f.name, "href": self._copy(f, "tables")} for f in files if f.is_file()]
             yield item
 
@@ -270,7 +245,7 @@ class _Page:
 
     def _stages(self) -> Iterable[dict[str, Any]]:
         folder = self.run.dir / "stages"
-        rank = {name: i for i, name in enumerate(_STAGES)}
+        rank = {name: i for i, name in enumerate(ORDER)}
         for path in sorted(folder.glob("*.json"), key=lambda p: (rank.get(p.stem, 99), p.stem)):
             entry = _json(path)
             rejected = [r for r in entry.get("rejected") or [] if isinstance(r, Mapping)]

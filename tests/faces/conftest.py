@@ -78,6 +78,8 @@ class StandInRun:
     )
     bench: Benchmark | None = None
 
+    root: Path = Path(__file__).parents[2]
+
     @property
     def name(self) -> str:
         return self.dir.name

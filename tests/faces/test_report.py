@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -69,9 +70,7 @@ def full_run(toy_run):
     (toy_run.dir / "manifest.json").write_text(json.dumps(manifest))
     (toy_run.dir / "profile.yml").write_text(f"title: {EVIL}\n")
     group = toy_run.bench.groups[0]
-    toy_run.bench = toy_run.bench.with_groups(
-        [type(group)(**{**group.__dict__, "group_id": EVIL, "city": EVIL}), *toy_run.bench.groups[1:]]
-    )
+    toy_run.bench = toy_run.bench.with_groups([replace(group, group_id=EVIL, city=EVIL), *toy_run.bench.groups[1:]])
     toy_run.profile.title = EVIL
     return toy_run
 
@@ -192,3 +191,26 @@ def test_failed_replies_show_every_model_first(toy_run) -> None:
     rows, n = failed_replies(toy_run.table("scores"), limit=2)
     assert n == 2 and [r["model"] for r in rows] == ["reader", "looker"]
     assert rows[0]["status"] == "refused" and rows[0]["text"] == ""
+
+
+def test_titles_and_legends_come_from_the_notebooks(project):
+    from signpost_kit.report_outputs import described, grouped
+
+    found = described(project, ["signpost"])
+    ids = [item.id for item in found]
+    assert ids[:3] == ["fig01", "fig03", "fig12"] and len(ids) == len(set(ids))
+    source = json.loads((project / "notebooks/figures/fig12.ipynb").read_text(encoding="utf-8"))
+    heading = "".join(source["cells"][0]["source"])
+    mine = found[2]
+    assert (
+        mine.title == source["metadata"]["signpost"]["title"]
+        and mine.text
+        and mine.text[:40] in " ".join(heading.split())
+    )
+    assert described(project / "tests", ["signpost"]) == []
+    rows = [{"study": "signpost", "n": 1}, {"study": "geocontext", "n": 2}, {"study": "signpost", "n": 3}]
+    assert [(h, [r["n"] for r in part]) for h, part in grouped(rows)] == [
+        ("SIGNPOST-Bench", [1, 3]),
+        ("GeoContext", [2]),
+    ]
+    assert [h for h, _ in grouped(rows[:1])] == [""]
