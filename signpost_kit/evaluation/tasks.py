@@ -101,6 +101,23 @@ def _defense(text: str, prompt: str) -> Parsed:
     return _adopt(parse_defense(text, echo=_examples(prompt)), structured=True)
 
 
+@register_task("hint")
+def _hint(text: str, prompt: str) -> Parsed:
+    from signpost_kit.parsing.hints import parse_hint, spoken
+
+    reply = parse_hint(text)
+    return Parsed(reply.status, reply.reason, form="hint", fields=spoken(reply))
+
+
+@register_task("claim")
+def _claim(text: str, prompt: str) -> Parsed:
+    from signpost_kit.parsing import parse_verdict
+
+    reply = parse_verdict(text)
+    fields = {"verdict": reply.verdict, "confidence": _number(reply.confidence)}
+    return Parsed(reply.status, reply.reason, form="claim", fields=fields)
+
+
 @functools.lru_cache(maxsize=64)
 def _examples(prompt: str) -> tuple[tuple[float, float], ...]:
     """The positions that a prompt shows as examples."""

@@ -8,7 +8,7 @@ __all__ = ["error_reason", "refusal_reason"]
 
 _ERROR = re.compile(
     r"""\s*(?:
-        (?:error|exception|traceback)\b\s{0,3}[:(\[]
+        (?:error|exception|traceback)\b(?:\scode)?\s{0,3}[:(\[]
         |\[?(?:http|api|server|request|connection|timeout|rate\s?limit)[\s_-]{0,2}(?:error|exceeded|timed\sout)\b
         |http/?\s?(?:1\.[01]|2)?\s?[45]\d\d\b
         |[45]\d\d\s(?:too\smany|internal\sserver|bad\sgateway|service\sunavail|gateway\stime|unauthori[sz]ed|forbidden|bad\srequest|not\sfound|client\serror|server\serror)

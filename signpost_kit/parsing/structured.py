@@ -21,10 +21,14 @@ __all__ = [
     "DefenseReply",
     "ProbingReply",
     "Verdict",
+    "by_plain_key",
+    "first_of",
     "parse_defense",
     "parse_json_object",
     "parse_probing",
     "parse_verdict",
+    "share_of",
+    "words_of",
 ]
 
 _NAN = float("nan")
@@ -81,16 +85,16 @@ def parse_verdict(text: str | None) -> Verdict:
     why = error_reason(text)
     if why:
         return Verdict(None, _NAN, "error", why)
-    fields = _by_plain_key(parse_json_object(text))
+    fields = by_plain_key(parse_json_object(text))
     answer = without_thinking(text).replace("*", "")
-    verdict = _yes_no(_first(fields, "verdict", "answer", "decision", "judgment", "judgement", "result"))
-    confidence = _share(_first(fields, "confidence", "conf", "probability", "certainty"))
+    verdict = _yes_no(first_of(fields, "verdict", "answer", "decision", "judgment", "judgement", "result"))
+    confidence = share_of(first_of(fields, "confidence", "conf", "probability", "certainty"))
     if verdict is None and not fields:
         match = _VERDICT_LINE.search(answer) or _LEADING_VERDICT.match(answer)
         verdict = _yes_no(match[1]) if match else None
     if math.isnan(confidence):
         match = _CONFIDENCE_LINE.search(answer)
-        confidence = _share(match[1]) if match else _NAN
+        confidence = share_of(match[1]) if match else _NAN
     if verdict is not None:
         return Verdict("yes" if verdict else "no", confidence, "ok", "")
     why = refusal_reason(answer)
@@ -124,10 +128,10 @@ class ProbingReply:
 def parse_probing(text: str | None, *, echo: str | Iterable[Sequence[float]] = ()) -> ProbingReply:
     """Read a probing reply, from JSON or from labelled lines; `echo` as in :func:`parse_coordinates`."""
     body = without_thinking(text) if isinstance(text, str) else ""
-    fields = _by_plain_key(parse_json_object(body)) if body else {}
+    fields = by_plain_key(parse_json_object(body)) if body else {}
     if not any("evidence" in key or key == "consistent" for key in fields):
         fields = _labelled_lines(body, _PROBING_LINE)
-    prediction = _first(
+    prediction = first_of(
         fields, "final_prediction", "prediction", "final_answer", "final", "coordinates", "location"
     )
     place = _place(prediction, text, echo)
@@ -138,21 +142,21 @@ def parse_probing(text: str | None, *, echo: str | Iterable[Sequence[float]] = (
         form=place.form,
         n_candidates=place.n_candidates,
         reason=place.reason,
-        visual_evidence=_words(_first(fields, "visual_evidence", "visual_cues", "visual_clues", "visual")),
-        visual_region=_words(_first(fields, "visual_region", "visual_location")),
-        textual_evidence=_words(
-            _first(fields, "textual_evidence", "text_evidence", "text_cues", "textual_cues", "text")
+        visual_evidence=words_of(first_of(fields, "visual_evidence", "visual_cues", "visual_clues", "visual")),
+        visual_region=words_of(first_of(fields, "visual_region", "visual_location")),
+        textual_evidence=words_of(
+            first_of(fields, "textual_evidence", "text_evidence", "text_cues", "textual_cues", "text")
         ),
-        textual_region=_words(_first(fields, "textual_region", "text_region", "textual_location")),
-        consistent=_agreement(_first(fields, "consistent", "consistency", "is_consistent")),
-        consistency_explanation=_words(
-            _first(
+        textual_region=words_of(first_of(fields, "textual_region", "text_region", "textual_location")),
+        consistent=_agreement(first_of(fields, "consistent", "consistency", "is_consistent")),
+        consistency_explanation=words_of(
+            first_of(
                 fields, "consistency_explanation", "consistent_explanation", "explanation", "conflict_explanation"
             )
         ),
-        trusted_source=_source(_first(fields, "trusted_source", "trusted", "trust", "source")),
-        trust_explanation=_words(
-            _first(fields, "trust_explanation", "trusted_explanation", "trusted_source_explanation")
+        trusted_source=_source(first_of(fields, "trusted_source", "trusted", "trust", "source")),
+        trust_explanation=words_of(
+            first_of(fields, "trust_explanation", "trusted_explanation", "trusted_source_explanation")
         ),
     )
 
@@ -181,10 +185,10 @@ class DefenseReply:
 def parse_defense(text: str | None, *, echo: str | Iterable[Sequence[float]] = ()) -> DefenseReply:
     """Read a defense reply: lines Visual, Text, Conflict, Trusted, Final, bold or not, or the same keys in JSON."""
     body = without_thinking(text) if isinstance(text, str) else ""
-    fields = _by_plain_key(parse_json_object(body)) if "{" in body else {}
+    fields = by_plain_key(parse_json_object(body)) if "{" in body else {}
     if len(fields.keys() & {"visual", "text", "textual", "conflict", "trusted", "final"}) < 2:
         fields = _labelled_lines(body, _DEFENSE_LINE)
-    final = _first(fields, "final", "final_answer", "final_prediction", "prediction", "answer")
+    final = first_of(fields, "final", "final_answer", "final_prediction", "prediction", "answer")
     place = _place(final, text, echo)
     return DefenseReply(
         lat=place.lat,
@@ -193,11 +197,11 @@ def parse_defense(text: str | None, *, echo: str | Iterable[Sequence[float]] = (
         form=place.form,
         n_candidates=place.n_candidates,
         reason=place.reason,
-        visual=_words(_first(fields, "visual", "visual_evidence")),
-        text=_words(_first(fields, "text", "textual", "textual_evidence")),
-        conflict=_conflict(_first(fields, "conflict")),
-        trusted=_source(_first(fields, "trusted", "trust", "trusted_source")),
-        final=_words(final),
+        visual=words_of(first_of(fields, "visual", "visual_evidence")),
+        text=words_of(first_of(fields, "text", "textual", "textual_evidence")),
+        conflict=_conflict(first_of(fields, "conflict")),
+        trusted=_source(first_of(fields, "trusted", "trust", "trusted_source")),
+        final=words_of(final),
     )
 
 
@@ -239,7 +243,7 @@ def _labelled_lines(text: str, pattern: re.Pattern[str]) -> dict[str, Any]:
     return found
 
 
-def _by_plain_key(value: dict[str, Any] | None) -> dict[str, Any]:
+def by_plain_key(value: dict[str, Any] | None) -> dict[str, Any]:
     """Keys as lower case words joined by underscores; a single wrapping object is opened."""
     if not value:
         return {}
@@ -250,7 +254,8 @@ def _by_plain_key(value: dict[str, Any] | None) -> dict[str, Any]:
     return {re.sub(r"[\W_]+", "_", str(key)[:80].strip().lower()).strip("_"): item for key, item in value.items()}
 
 
-def _first(fields: dict[str, Any], *names: str) -> Any:
+def first_of(fields: dict[str, Any], *names: str) -> Any:
+    """The first of these fields that has a value."""
     return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 
@@ -272,7 +277,8 @@ def _says_something(value: Any) -> bool:
     return value is not None
 
 
-def _words(value: Any) -> str | None:
+def words_of(value: Any) -> str | None:
+    """A value in words; None for nothing."""
     if value is None:
         return None
     if isinstance(value, list):
@@ -330,7 +336,7 @@ def _source(value: Any) -> str | None:
     return "Textual" if textual else None
 
 
-def _share(value: Any) -> float:
+def share_of(value: Any) -> float:
     """A confidence as 0..1, NaN for words and for numbers outside 0..100."""
     if isinstance(value, bool) or value is None:
         return _NAN
