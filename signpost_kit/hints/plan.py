@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,13 @@ class HintSite:
     """(path as it stands in the frames, file) of each picture."""
     country: str = ""
     continent: str = ""
+    """AF AS EU AN (North America) OC SA; empty when unknown."""
+    positions: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Of pictures whose own position is known, by path: degrees."""
+
+    def position(self, path: str) -> tuple[float, float]:
+        """Where a picture was taken: its own position, else the site's."""
+        return self.positions.get(path, (self.lat, self.lon))
 
 
 def variant_of(schema: str, context: str) -> str:

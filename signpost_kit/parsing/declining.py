@@ -35,7 +35,7 @@ _REFUSAL = re.compile(
         (?:can(?:no|['’]?)t|can\snot|could\s?n['’o]?t|cannot|unable\sto|won['’]t|will\snot|not\sable\sto|am\snot\sable|not\spossible\sto
             |impossible\sto|do\snot|don['’]t|not\scomfortable|decline\sto|refuse\sto|must\sdecline)
         \s(?:\w{1,20}\s){0,4}?
-        (?:determin|identif|pinpoint|locat|geolocat|provid|give|tell|assist|help|answer|comply|guess|estimat|infer|say|disclos|share|reveal|make|know|be\s)
+        (?:determin|identif|pinpoint|locat|geolocat|verif|confirm|judg|provid|give|tell|assist|help|answer|comply|guess|estimat|infer|say|disclos|share|reveal|make|know|be\s)
         |not\s(?:possible|feasible)\b
         |(?:cannot|can't|could\snot)\sbe\s(?:determined|identified|pinpointed|located)
         |i['’]?m\s(?:really\s)?sorry|i\sapologi[sz]e
