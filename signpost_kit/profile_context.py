@@ -59,17 +59,21 @@ class Respondent(Section):
     """A simulated respondent with known habits: what the estimators must find again."""
 
     reliance: float = Field(default=0.5, ge=0, le=1)
-    """Share of the way from its own view to the hint that it goes when it does not recognise the scene."""
+    """How often it answers the hint itself where it does not recognise the site: 0 ignores it, 1 recites it."""
+    reliance_legible: float = Field(default=0.1, ge=0, le=1)
+    """The same at a site that it recognises."""
     legibility: float = Field(default=0.5, ge=0, le=1)
-    """Share of sites it recognises from the picture alone."""
+    """Share of sites that it recognises from the picture alone."""
     noise_km: float = Field(default=0.3, ge=0)
-    """Spread of its answers where it recognises the site."""
+    """Spread of its answers where it recognises the site; elsewhere it names some place of the city."""
     warned: float = Field(default=0.0, ge=-1, le=1)
-    """What a warning takes off its reliance."""
+    """What a warning takes off both reliances."""
+    checklist: float = Field(default=0.0, ge=-1, le=1)
+    """What an evidence checklist takes off both reliances."""
     dprime: list[float] = Field(default_factory=lambda: [0.4, 0.8, 1.2, 1.6, 2.0], min_length=5, max_length=5)
     """Its sensitivity to decoys, nearest band first."""
     criterion: float = 0.0
-    """Above 0: it rather says no."""
+    """At the nearest band; above 0 it rather says no."""
     confidence: float = Field(default=0.9, ge=0, le=1)
     """What it says it is sure of, whatever it answers."""
 
