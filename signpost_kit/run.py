@@ -41,6 +41,9 @@ _TEXT_COLUMNS = (
     {"model", "dataset", "group_id", "source_id", "variant", "status", "tier", "tier_reason", "metric", "reading"}
     | {"city", "admin", "country", "text", "reason", "title", "name", "query", "geocoder", "item", "stage"}
     | {"detail", "script", "task", "prompt_hash", "image_hash", "key"}
+    | {"site", "qid", "path", "context", "schema", "lang", "band", "ref_name", "name_en", "name_local", "auditor"}
+    | {"answer_city", "area", "place", "level", "label", "trial_id", "image_id", "arm", "cand", "truth", "cont"}
+    | {"continent", "verdict", "raw", "evidence", "file", "kind", "example", "image", "ai_why", "human_reason"}
 )
 
 
@@ -253,7 +256,14 @@ class Run:
 
 
 _BENCHMARK_STAGES = ("sources", "screening", "taxonomy", "replacements", "targets", "synthesis")
-_TABLE_STAGES = {"coverage": "evaluation", "diversity": "replacements"}
+_TABLE_STAGES = {
+    "coverage": "evaluation",
+    "diversity": "replacements",
+    **dict.fromkeys(("points", "ladder", "ladder_cells", "context_sites", "context_account"), "ladder"),
+    **dict.fromkeys(("answers", "chains"), "hints"),
+    **dict.fromkeys(("trials", "claims_asked"), "claims"),
+    **dict.fromkeys(("probing", "defense", "cross_task"), "probing"),
+}
 
 
 def open_run(profile: str = "tiny", run_dir: str = "", *, sets: Iterable[str] = ()) -> Run:
