@@ -63,6 +63,7 @@ def local_points(sites: Sequence[HintSite], *, per_site: int = 64, seed: int = 4
         angle = rng.uniform(0, 2 * np.pi, per_site)
         lat = site.lat + km / _KM_PER_DEGREE * np.cos(angle)
         lon = site.lon + km / _KM_PER_DEGREE * np.sin(angle) / np.cos(np.radians(site.lat))
+        lon = (lon + 180) % 360 - 180
         fame = rng.choice(6, per_site, p=_WEIGHTS)
         rows += [
             {

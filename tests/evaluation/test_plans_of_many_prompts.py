@@ -16,7 +16,9 @@ from signpost_kit.prompts import Prompt
 @pytest.fixture
 def plan(toy, tmp_path):
     """Three pictures, each with a question of its own."""
-    base = make_plan(toy(3), ["m"], prompt=Prompt("toy", "Where?", "p", tmp_path), task="toy", variants=["Original"])
+    base = make_plan(
+        toy(3), ["m"], prompt=Prompt("toy", "Where?", "p", tmp_path), task="toy", variants=["Original"]
+    )
     return Plan(
         tuple(
             replace(r, prompt=f"Where, near {r.group_id}?", prompt_hash=hash_bytes(f"near {r.group_id}".encode()))
@@ -41,7 +43,11 @@ def test_what_was_not_asked_is_said_and_another_wording_is_another_question(plan
     model = ScriptedProvider(script=lambda r: "1, 2")
     ask_plan(Plan(plan.requests[:2]), {"m": model}, store=store, progress=False)
     frame = store.planned(plan)
-    assert list(frame["status"]) == ["ok", "ok", "not_asked"] and frame["lat"].isna().tolist() == [False, False, True]
+    assert list(frame["status"]) == ["ok", "ok", "not_asked"] and frame["lat"].isna().tolist() == [
+        False,
+        False,
+        True,
+    ]
     reworded = Plan(tuple(replace(r, prompt="Else?", prompt_hash="other") for r in plan))
     assert set(store.planned(reworded)["status"]) == {"not_asked"}
 
