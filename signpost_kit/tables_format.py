@@ -54,7 +54,9 @@ class Column:
     arrow: bool = True
     """Whether the head shows which way is better (not where rows differ in that)."""
     whole: bool = False
-    """Whether its numbers are counts or ranks."""
+    """Whether its numbers are counts or ranks (printed without decimals)."""
+    is_p: bool = False
+    """Whether it holds p-values: one that rounds to nothing is printed as < the smallest one, never as 0."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,9 @@ class Table:
         """A LaTeX `table*` for booktabs (and graphicx when wide); names are escaped."""
         style = self._styled(_latex, "textbf: --rwrap;", "underline: --rwrap;", math=True)
         names = 2 if self.section_head else 1
-        body = style.to_latex(hrules=True, column_format="l" * names + "r" * (len(self.columns) + 1))
+        body = style.to_latex(
+            hrules=True, column_format="l" * names + "r" * (len(self.columns) + int(self._covered))
+        )
         lines = body.rstrip().splitlines()
         start = lines.index(r"\midrule") + 1
         for i in reversed(self._breaks()):
@@ -133,25 +137,33 @@ class Table:
     def _repr_html_(self) -> str:
         return self.to_html()
 
+    @property
+    def _covered(self) -> bool:
+        """Whether any row says what share of its questions was answered."""
+        return not self.rows or any(math.isfinite(row.coverage) for row in self.rows)
+
     def _breaks(self) -> list[int]:
         """Rows before which a new section begins, the first row left out."""
         return [i for i in range(1, len(self.rows)) if self.rows[i].section != self.rows[i - 1].section]
 
     def _styled(self, escape: Callable[[str], str], bold: str, underline: str, *, math: bool = False) -> Styler:
         """Text of every cell, escaped already, and the marks of best and worst."""
-        heads = [escape(self.label_head), *(_head(c, escape, math=math) for c in self.columns), escape("Coverage")]
+        covered = self._covered
+        heads = [escape(self.label_head), *(_head(c, escape, math=math) for c in self.columns)]
+        heads += [escape("Coverage")] if covered else []
         texts, marks = [], []
         breaks = {0, *self._breaks()}
         for i, row in enumerate(self.rows):
             cells = [_text(row.scores.get(c.key, Score()), c, row, math=math) for c in self.columns]
-            cells = [_guard(escape(row.label), math=math), *cells, _percent(row.coverage, math=math)]
+            cells = [_guard(escape(row.label), math=math), *cells]
+            cells += [_percent(row.coverage, math=math)] if covered else []
             if self.section_head:
                 cells.insert(0, _guard(escape(row.section), math=math) if i in breaks else "")
             texts.append(cells)
             marks.append([""] * len(cells))
         if self.section_head:
             heads.insert(0, escape(self.section_head))
-        first = len(heads) - len(self.columns) - 1
+        first = len(heads) - len(self.columns) - int(covered)
         for j, column in enumerate(self.columns, start=first):
             values = [
                 row.scores.get(column.key, Score()).value if row.ranked else float("nan") for row in self.rows
@@ -194,9 +206,12 @@ def _text(score: Score, column: Column, row: Row, *, math: bool) -> str:
     """`47.1 [44.0, 50.2] (93 %)`: interval and own coverage only where there is something to say."""
     if not _finite(score.value):
         return _dash(math=math)
-    text = _number(score.value, column.digits, math=math)
+    digits = 0 if column.whole else column.digits
+    if column.is_p and 0 < score.value < 0.5 * 10.0**-digits:
+        return f"{'$<$' if math else '&lt;'} {10.0**-digits:.{digits}f}"
+    text = _number(score.value, digits, math=math)
     if _finite(score.low) and _finite(score.high):
-        bounds = ", ".join(_number(v, column.digits, math=math) for v in (score.low, score.high))
+        bounds = ", ".join(_number(v, digits, math=math) for v in (score.low, score.high))
         text += f" {{\\scriptsize[{bounds}]}}" if math else f" <small>[{bounds}]</small>"
     own, usual = (_percent(c, math=math) for c in (score.coverage, row.coverage))
     if _finite(score.coverage) and own != usual:
