@@ -6,12 +6,14 @@ On disk a benchmark is a folder: `groups.jsonl`, `benchmark.json` (name, version
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from signpost_kit.benchmark.group_lines import read_lines, unhindered, write_lines
 from signpost_kit.errors import DataError
 from signpost_kit.files import inside, safe_name, write_bytes
 from signpost_kit.frames import TIERS, VARIANTS, check_frame, empty_frame
@@ -19,12 +21,12 @@ from signpost_kit.frames import TIERS, VARIANTS, check_frame, empty_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Benchmark", "Group", "Span", "Trap"]
+__all__ = ["Benchmark", "Group", "Span", "Trap", "write_benchmark"]
 
 FORMAT_VERSION = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Span:
     """One piece of text in a picture."""
 
@@ -42,7 +44,7 @@ class Span:
     """Of the OCR engine, 0..1; None for drawn or hand-made spans."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Trap:
     """Where the representative adversarial text lies on the globe."""
 
@@ -53,7 +55,7 @@ class Trap:
     geocoder: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Group:
     """One source scene with its versions. Place names are for construction only: no model ever sees them."""
 
@@ -127,28 +129,15 @@ class Benchmark:
     def write(self, path: Path | str | None = None) -> Path:
         """Write groups.jsonl and benchmark.json (pictures are written by whoever makes them); return the folder."""
         root = Path(path) if path is not None else self.root
-        seen: set[str] = set()
-        for group in self.groups:
-            if group.group_id in seen:
-                raise DataError(f"two groups are called {group.group_id!r}; ids must be unique in a benchmark")
-            seen.add(group.group_id)
-        encoder = msgspec.json.Encoder()
-        lines = b"".join(encoder.encode(group) + b"\n" for group in self.groups)
-        counts = {v: sum(v in g.images for g in self.groups) for v in VARIANTS}
-        head = {
-            "format": FORMAT_VERSION,
-            "name": self.name,
-            "version": self.version,
-            "groups": len(self.groups),
-            "images": counts,
-        }
-        write_bytes(root / "groups.jsonl", lines)
-        write_bytes(root / "benchmark.json", msgspec.json.format(msgspec.json.encode(head), indent=2) + b"\n")
+        write_benchmark(root, self.groups, name=self.name, version=self.version)
         return root
 
     @classmethod
-    def read(cls, path: Path | str) -> Benchmark:
+    def read(cls, path: Path | str, *, generation: bool = True) -> Benchmark:
         """Read a benchmark's folder.
+
+        generation=False leaves out how the pictures were made, which is most of a finished group: for whoever only
+        asks and scores.
 
         Raises
         ------
@@ -166,20 +155,42 @@ class Benchmark:
             name, count, version = str(head["name"]), int(head["groups"]), str(head.get("version", "1"))
         except (msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"{head_path} is damaged ({error}); build the benchmark again") from error
-        decoder = msgspec.json.Decoder(Group)
         groups: list[Group] = []
         seen: set[str] = set()
-        for number, line in enumerate(groups_path.read_bytes().splitlines(), start=1):
-            if not line.strip():
-                continue
-            try:
-                group = decoder.decode(line)
-            except (msgspec.DecodeError, msgspec.ValidationError) as error:
-                raise DataError(f"{groups_path} line {number} is damaged ({error}); build it again") from error
-            if group.group_id in seen:
-                raise DataError(f"{groups_path} line {number}: the id {group.group_id!r} stands twice")
-            seen.add(group.group_id)
-            groups.append(group)
+        with unhindered():
+            for number, group in read_lines(groups_path, "build it again"):
+                if group.group_id in seen:
+                    raise DataError(f"{groups_path} line {number}: the id {group.group_id!r} stands twice")
+                seen.add(group.group_id)
+                groups.append(group if generation else replace(group, generation={}))
         if len(groups) != count:
             raise DataError(f"{groups_path} holds {len(groups)} groups, {head_path.name} says {count}: cut off?")
         return cls(name=name, groups=tuple(groups), root=root, version=version)
+
+
+def write_benchmark(root: Path, groups: Iterable[Group], *, name: str, version: str = "1") -> int:
+    """Write groups.jsonl and benchmark.json, taking one group after the other; return how many there were.
+
+    Raises
+    ------
+    DataError
+        Two groups have the same id; what was there before stays.
+    StorageError
+        The folder cannot be written.
+    """
+    seen: set[str] = set()
+    images = dict.fromkeys(VARIANTS, 0)
+
+    def counted() -> Iterator[Group]:
+        for group in groups:
+            if group.group_id in seen:
+                raise DataError(f"two groups are called {group.group_id!r}; ids must be unique in a benchmark")
+            seen.add(group.group_id)
+            for variant in images:
+                images[variant] += variant in group.images
+            yield group
+
+    count = write_lines(root / "groups.jsonl", counted())
+    head = {"format": FORMAT_VERSION, "name": name, "version": version, "groups": count, "images": images}
+    write_bytes(root / "benchmark.json", msgspec.json.format(msgspec.json.encode(head), indent=2) + b"\n")
+    return count
