@@ -1,1 +1,5 @@
-"""Replacement texts: similar, random and adversarial. The offline generator is :mod:`.gazetteer`."""
+"""Replacement texts: similar, random and adversarial.
+
+:mod:`.gazetteer` makes them offline, :mod:`.generate` asks a model that sees the picture; :mod:`.validation` checks
+both, :mod:`.diversity` tells how varied a set is.
+"""

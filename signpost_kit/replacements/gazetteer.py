@@ -11,22 +11,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from signpost_kit.benchmark.groups import Group, Span, Trap
+from signpost_kit.errors import DataError
 from signpost_kit.files import hash_bytes
 from signpost_kit.fonts import missing_glyphs, script_of, scripts_in
-from signpost_kit.geocoding import Gazetteer, Geocoder, Place, continent_of, default_gazetteer
+from signpost_kit.geocoding import Gazetteer, Geocoder, Place, default_gazetteer
 from signpost_kit.geocoding.countries import languages_of
 from signpost_kit.geocoding.names import fold
 from signpost_kit.replacements.pool import Target, local_towns, resolves_to, targets_for
-from signpost_kit.replacements.texts import WIDEST, LanguageTexts, fitting, load_words, max_length, width
+from signpost_kit.replacements.texts import WIDEST, LanguageTexts, fitting, load_words, width
+from signpost_kit.replacements.validation import KINDS, country_of, validate
 from signpost_kit.taxonomy import classify, road_language
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-__all__ = ["KINDS", "country_of", "diversity", "propose", "targets", "validate"]
+__all__ = ["KINDS", "country_of", "diversity", "propose", "propose_valid", "random_script", "targets", "validate"]
 
-KINDS = ("similar", "random", "adversarial")
 _LEAST_EM = 10.0  # pixels of an em below which letters are hardly read
 _SQUEEZE = 0.62  # the narrowest that the painter makes letters
 _READABLE = ("Latin", "Han", "Japanese")  # by the default OCR engine
@@ -50,11 +51,6 @@ _BY_SCRIPT = {
     "Armenian": "hy",
 }
 _TRADITIONAL = frozenset({"TW", "HK", "MO"})
-
-
-def country_of(group: Group) -> str:
-    """The group's country, or that of the nearest city."""
-    return group.country or default_gazetteer().nearest(group.lat, group.lon)[0].country
 
 
 def propose(group: Group, *, seed: int = 42) -> Group:
@@ -84,7 +80,7 @@ def propose(group: Group, *, seed: int = 42) -> Group:
     country = country_of(group)
     used = {fold(span.text) for span in group.spans}
     far = _ordered_targets(group, country, rng)
-    script = _random_script(group.spans, rng)
+    script = random_script(group.spans, rng)
     spans = []
     for span in group.spans:
         texts = {
@@ -94,6 +90,20 @@ def propose(group: Group, *, seed: int = 42) -> Group:
         }
         spans.append(replace(span, replacements=texts))
     return replace(group, spans=tuple(spans))
+
+
+def propose_valid(group: Group, *, seed: int = 42) -> Group:
+    """:func:`propose`, checked.
+
+    Raises
+    ------
+    DataError
+        A text breaks a rule; all faults are named.
+    """
+    proposed = propose(group, seed=seed)
+    if faults := validate(proposed):
+        raise DataError("; ".join(faults))
+    return proposed
 
 
 # -- similar -----------------------------------------------------------------------------------------------------
@@ -163,7 +173,8 @@ def _language_texts(text: str, country: str, script: str) -> LanguageTexts:
 # -- random ------------------------------------------------------------------------------------------------------
 
 
-def _random_script(spans: Sequence[Span], rng: np.random.Generator) -> str:
+def random_script(spans: Sequence[Span], rng: np.random.Generator) -> str:
+    """A script that none of the texts is written in, mostly one that the default OCR engine reads."""
     taken = {script for span in spans for script in (*scripts_in(span.text), script_of(span.text))}
     if taken & {"Han", "Japanese"}:
         taken |= {"Han", "Japanese"}  # they share letters
@@ -256,63 +267,7 @@ def _styled(text: str, original: str) -> str:
     return text
 
 
-# -- checking ----------------------------------------------------------------------------------------------------
-
-
-def validate(group: Group) -> list[str]:
-    """What is wrong with a group's replacements, one line per fault; empty when all is well.
-
-    Asked of any generator's texts: fields present, length, drawable letters, each text once in the picture, another
-    script for `random`, a place on another continent for `adversarial`, none elsewhere for `similar` and `random`.
-    """
-    faults: list[str] = []
-    country = country_of(group) if group.spans else ""
-    seen: dict[str, str] = {fold(span.text): "an original" for span in group.spans}
-    for number, span in enumerate(group.spans, start=1):
-        for kind in KINDS:
-            text = span.replacements.get(kind, "")
-            where = f"span {number} ({span.text!r}), {kind}"
-            if not text.strip():
-                faults.append(f"{where}: missing")
-                continue
-            if len(text) > max_length(span.text):
-                faults.append(f"{where}: {text!r} has {len(text)} characters, allowed are {max_length(span.text)}")
-            if lost := _undrawable(text):
-                faults.append(f"{where}: no font draws {lost!r} in {text!r}")
-            if fold(text) in seen:
-                faults.append(f"{where}: {text!r} stands twice in the picture (as {seen[fold(text)]})")
-            seen[fold(text)] = f"{kind} of span {number}"
-            if fault := _place_fault(kind, text, span, country, group):
-                faults.append(f"{where}: {fault}")
-    return faults
-
-
-def _undrawable(text: str) -> str:
-    from signpost_kit.errors import DataError
-
-    lost = ""
-    for script in scripts_in(text) or ("Latin",):
-        part = "".join(c for c in text if script_of(c) == script or not c.isalpha())
-        try:
-            lost += missing_glyphs(part, script)
-        except DataError:
-            lost += part
-    return lost
-
-
-def _place_fault(kind: str, text: str, span: Span, country: str, group: Group) -> str:
-    place = default_gazetteer().locate(text)
-    if kind == "random":
-        if set(scripts_in(text)) & set(scripts_in(span.text)):
-            return f"{text!r} shares the script of {span.text!r}"
-        return f"{text!r} names {place.name}, {place.country}" if place else ""
-    if kind == "similar":
-        return f"{text!r} names {place.name}, {place.country}" if place and place.country != country else ""
-    if place is None:
-        return f"{text!r} names no place that the gazetteer knows"
-    if place.continent == continent_of(country):
-        return f"{text!r} names {place.name}, on the continent of the truth ({place.continent})"
-    return ""
+# -- a whole set ------------------------------------------------------------------------------------------------
 
 
 def diversity(groups: Sequence[Group]) -> pd.DataFrame:
@@ -325,20 +280,9 @@ def diversity(groups: Sequence[Group]) -> pd.DataFrame:
         `continent`, `groups` (how many point there) and `share` of all groups that have spans, 0..1. Groups whose
         text names no place stand under an empty target. No groups: no rows.
     """
-    import pandas as pd
+    from signpost_kit.replacements.diversity import replacement_texts, target_table
 
-    gazetteer = default_gazetteer()
-    counts: dict[tuple[str, str, str], int] = {}
-    for group in groups:
-        span = group.representative
-        if span is None:
-            continue
-        place = gazetteer.locate(span.replacements.get("adversarial", ""))
-        key = (place.name, place.country, place.continent) if place else ("", "", "")
-        counts[key] = counts.get(key, 0) + 1
-    total = sum(counts.values())
-    rows = [(*key, n, n / total) for key, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
-    return pd.DataFrame(rows, columns=["target", "country", "continent", "groups", "share"])
+    return target_table(replacement_texts(groups))
 
 
 def targets(group: Group, geocoder: Geocoder | None = None) -> Group:

@@ -6,6 +6,8 @@ looker    the sights only: coarse colours and lines, learned on drawn streets
 aligned   sights and writing, weighed as learned from streets whose signs always told the truth
 hardened  the same, weighed as learned from streets some of whose signs lied
 
+A sixth, `writer`, guesses no place: it writes replacement texts, see :mod:`.writer`.
+
 Importing this package registers them and does nothing else; they learn when first asked, or in :func:`prepare`.
 """
 
@@ -14,6 +16,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable
 
+from signpost_kit.models.base import Provider
 from signpost_kit.models.embedded.provider import EmbeddedProvider
 from signpost_kit.models.registry import register
 
@@ -24,6 +27,13 @@ _LEARNED = frozenset({"looker", "aligned", "hardened"})
 
 for _name in EMBEDDED_MODELS:
     register(_name, functools.partial(EmbeddedProvider, _name))
+
+
+@register("writer")
+def _writer() -> Provider:
+    from signpost_kit.models.embedded.writer import WriterProvider
+
+    return WriterProvider()
 
 
 def prepare(names: Iterable[str], *, tell: Callable[[str], None] | None = None) -> None:

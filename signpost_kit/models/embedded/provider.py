@@ -12,7 +12,7 @@ from signpost_kit.errors import SignpostError
 from signpost_kit.models.base import Answer, ProviderError, Request
 from signpost_kit.models.embedded.words import TASKS
 
-__all__ = ["CONCURRENCY", "EmbeddedProvider"]
+__all__ = ["CONCURRENCY", "EmbeddedProvider", "shared_pool"]
 
 CONCURRENCY = 2
 
@@ -39,7 +39,7 @@ class EmbeddedProvider:
             The picture cannot be read, or the task is none that these models were made for.
         """
         loop = asyncio.get_running_loop()
-        text = await loop.run_in_executor(_pool(), self._answer, request.image_path, request.task)
+        text = await loop.run_in_executor(shared_pool(), self._answer, request.image_path, request.task)
         return Answer(text=text, finish_reason="stop", price_usd=0.0)
 
     async def close(self) -> None:
@@ -71,7 +71,8 @@ def _make_pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=CONCURRENCY, thread_name_prefix="embedded")
 
 
-def _pool() -> ThreadPoolExecutor:
+def shared_pool() -> ThreadPoolExecutor:
+    """The threads that the offline models share."""
     # Threads of our own, as few as requests in flight: an OCR engine is kept per thread and costs memory.
     with _POOL_LOCK:
         return _make_pool()
