@@ -44,7 +44,7 @@ class _HasTables(Protocol):
     def table(self, name: str, /) -> pd.DataFrame: ...
 
 
-_KEYS = ["model", "regime", "reading", "tier", "band", "fine_only", "ai_usable", "human_usable"]
+_KEYS = ["model", "regime", "reading", "tier", "band", "fine_only", "ai_usable", "human_usable", "schema", "ref_km"]
 
 
 def _num(row: Mapping[str, Any], name: str, factor: float = 1.0) -> float:
