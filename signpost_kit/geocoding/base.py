@@ -5,7 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["Geocoder", "Place"]
+from signpost_kit.errors import ConfigError, DataError
+
+__all__ = ["Geocoder", "GeocodingStopped", "LookupFailed", "NotKept", "NothingToAsk", "Place"]
+
+
+class LookupFailed(DataError):
+    """One text could not be looked up. That says nothing about the text: it is never kept as an answer."""
+
+
+class NotKept(LookupFailed):
+    """The text is not in the kept answers that are to be used alone."""
+
+
+class NothingToAsk(LookupFailed):
+    """The text holds nothing that could be looked up, or the server does not take it; asking again is no help."""
+
+
+class GeocodingStopped(ConfigError):
+    """Nothing more can be asked: blocked, told to wait for long, or out of reach. What was answered is kept."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +40,8 @@ class Place:
     """ISO 3166-1 alpha-2."""
     population: int = 0
     kind: str = "city"
-    """`city`, or `country` (then the position is its capital's)."""
+    """`city`, or `country` (then the position is its capital's); from OpenStreetMap the class and type
+    (`place/city`, `highway/residential`); from Wikidata the ids of what it is an instance of (`Q515 Q5119`)."""
     continent: str = ""
     """AF AS EU NA OC SA AN, or empty when the country is unknown."""
     query: str = ""
@@ -33,6 +52,18 @@ class Place:
     """True when another place of that name, far away, is of similar size."""
     whole: bool = True
     """True when the whole text is the name, False when it is a part of it."""
+    display: str = ""
+    """The name with what it lies in, as the source writes it (`Lima, Lima Metropolitana, Peru`); may be empty."""
+    source_id: str = ""
+    """The source's own id: `relation/1944756` (OpenStreetMap), `Q2868` (Wikidata)."""
+    level: str = ""
+    """What part of an address it is, where the source says so: `city`, `suburb`, `road`."""
+    importance: float | None = None
+    """Nominatim's rank of prominence, 0..1."""
+    sitelinks: int | None = None
+    """Wikidata: how many wikis have an article on it."""
+    language: str = ""
+    """Of `name` and `display`, where one was asked for."""
 
 
 class Geocoder(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 from signpost_kit.geocoding.base import Place
 from signpost_kit.geocoding.names import fold, is_unspaced
 
-__all__ = ["CONTINENTS", "continent_of", "countries_named", "country_names", "languages_of"]
+__all__ = ["CONTINENTS", "continent_of", "countries_named", "country_at", "country_names", "languages_of"]
 
 CONTINENTS = {
     "AF": "Africa",
@@ -87,6 +87,39 @@ def country_names() -> dict[str, str]:
     for code, others in _OTHER_NAMES.items():
         names.update({fold(other): code for other in others})
     return {name: code for name, code in names.items() if name not in _NOT_A_COUNTRY}
+
+
+@functools.cache
+def _directions() -> Any:
+    """Unit vectors of all cities, so that the nearest is one product away."""
+    from signpost_kit.geocoding.index import load_index
+
+    index = load_index()
+    return _unit(index.lat, index.lon)
+
+
+def _unit(lat: Any, lon: Any) -> Any:
+    import numpy as np
+
+    phi, lam = np.radians(lat), np.radians(lon)
+    return np.stack([np.cos(phi) * np.cos(lam), np.cos(phi) * np.sin(lam), np.sin(phi)], axis=-1)
+
+
+def country_at(lat: float, lon: float, *, within_km: float = 300.0) -> tuple[str, str]:
+    """Country code and continent code of the city nearest to a point (degrees); empty when none is within reach.
+
+    A guess for sources that do not tell: near a border it can be the neighbour.
+    """
+    import numpy as np
+
+    from signpost_kit.geocoding.index import load_index
+
+    nearness = _directions() @ _unit(lat, lon)
+    city = int(np.argmax(nearness))
+    if float(nearness[city]) < float(np.cos(within_km / 6371.0)):
+        return "", ""
+    country = str(load_index().country[city])
+    return country, continent_of(country)
 
 
 @functools.cache

@@ -306,16 +306,20 @@ def default_gazetteer() -> Gazetteer:
 
 
 def get_geocoder(name: str) -> Geocoder:
-    """A geocoder by name.
+    """An offline geocoder by name.
 
     Raises
     ------
     ConfigError
-        No geocoder has that name.
+        No geocoder has that name, or it is a server.
     """
     known = ("gazetteer",)
     if name == "gazetteer":
         return default_gazetteer()
+    if name in ("nominatim", "wikidata"):
+        raise ConfigError(
+            f"{name} needs a contact and a cache: use signpost_kit.geocoding.choose.open_finder(profile.targets)"
+        )
     close = get_close_matches(name, known, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise ConfigError(f"unknown geocoder {name!r}; allowed: {', '.join(known)}{hint}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from signpost_kit.stages.common import load_groups, publish, recording, save_groups
@@ -9,24 +10,41 @@ from signpost_kit.stages.common import load_groups, publish, recording, save_gro
 if TYPE_CHECKING:
     from signpost_kit.run import Run
 
-__all__ = ["targets"]
+__all__ = ["KEPT_ANSWERS", "targets"]
+
+KEPT_ANSWERS = "geocode_cache.sqlite"
+"""In the run's folder: the answers that were used. As `targets.frozen` of another run they give the same traps."""
 
 
 def targets(run: Run) -> None:
-    """Find where the representative adversarial text lies; a group without a target leaves TFR and TDR only."""
-    from signpost_kit.geocoding.gazetteer import Gazetteer
-    from signpost_kit.replacements import gazetteer
+    """Find where the representative adversarial text lies; a group without a target leaves TFR and TDR only.
 
-    geocoder = Gazetteer()
+    Killed, it goes on where it was: each answer of a server is kept before the next text is asked.
+    """
+    from signpost_kit.geocoding.cache import write_cache
+    from signpost_kit.geocoding.choose import open_finder
+    from signpost_kit.geocoding.traps import STATUSES, find_targets
+    from signpost_kit.stages.released import passed_on
+
+    if passed_on(run, "targets"):
+        return
+    section = run.profile.targets
     with recording(run, "targets") as record:
-        groups = [gazetteer.targets(group, geocoder) for group in load_groups(run, "replacements")]
-        for group in groups:
-            if group.trap is None:
-                span = group.representative
-                text = span.replacements.get("adversarial", "") if span else ""
-                record.reject(
-                    group.source_id or group.group_id, f"no target found for {text!r}; stays without a trap"
-                )
-        record.counts |= {"groups": len(groups), "geocoded": sum(group.trap is not None for group in groups)}
-        save_groups(run, "targets", groups)
-        publish(run, groups)
+        groups = load_groups(run, "replacements")
+        with open_finder(section) as finder:
+            asks = section.geocoder != "gazetteer" and section.frozen is None
+            found = find_targets(groups, finder, failures=section.failures, progress=asks)
+        table = found.table
+        for row in table.loc[table["status"] != "found", :].to_dict("records"):
+            record.reject(str(row["source_id"] or row["group_id"]), str(row["reason"]))
+        kinds = Counter(table["status"].tolist())
+        record.counts |= {"groups": len(groups), "geocoded": kinds["found"]}
+        record.counts |= {f"without: {name}": kinds[name] for name in STATUSES[1:] if kinds[name]}
+        record.counts |= {
+            "ambiguous": int(table["ambiguous"].sum()),
+            "trap near the photo": int((table["km_from_photo"] < run.profile.scoring.tfr_radius_km).sum()),
+        }
+        write_cache(run.dir / KEPT_ANSWERS, found.entries)
+        run.save_table("targets", table)
+        save_groups(run, "targets", found.groups)
+        publish(run, found.groups)
