@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from signpost_kit.cli_audit import audit_app
+from signpost_kit.cli_geocode import geocode_app
 from signpost_kit.errors import SignpostError
 
 if TYPE_CHECKING:
@@ -98,7 +100,8 @@ def _say(line: str) -> None:
 
 def _with_limit(sets: list[str] | None, max_cost: float | None, batch: bool = False) -> list[str]:
     """`--max-cost 5` is short for `--set evaluation.max_cost_usd=5`: it then reaches every process of the run."""
-    more = [] if max_cost is None else [f"evaluation.max_cost_usd={max_cost}"]
+    sections = ("evaluation", "replacements")  # whoever asks a paid model
+    more = [] if max_cost is None else [f"{section}.max_cost_usd={max_cost}" for section in sections]
     return [*(sets or ()), *more, *(["evaluation.batch=true"] if batch else [])]
 
 
@@ -278,12 +281,23 @@ def export_(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Where the JSON lines go.")],
     run_dir: RunDirOption = "",
     task: Annotated[str, typer.Option("--task", help="Which task's replies.")] = "coordinate",
+    layout: Annotated[
+        str, typer.Option("--layout", metavar="NAME", help="replies, or signpost: groups and pictures too.")
+    ] = "replies",
 ) -> None:
-    """Write the replies as JSON lines.
+    """Write the replies as JSON lines, or the whole benchmark as it is released.
 
-    The layout is the one of the released replies: FOLDER/<dataset>/results/<model>/.
+    The layout is the one of the released data: FOLDER/<dataset>/results/<model>/.
     """
     opened = _open(profile, None, run_dir)
+    if layout != "replies":
+        from signpost_kit.cli_release import export_release
+        from signpost_kit.errors import ConfigError
+
+        if layout != "signpost":
+            raise ConfigError(f"--layout is {layout!r}; allowed: replies, signpost")
+        print(_near(export_release(opened, Path(folder).expanduser().absolute())))
+        return
     _must_exist(opened, opened.store_path)
     with opened.store() as store:
         written = store.export_jsonl(Path(folder), opened.benchmark(), task=task)
@@ -291,18 +305,29 @@ def export_(
         print(_near(path))
 
 
-@app.command("import", epilog="Example: signpost import demo replies/town")
+@app.command(
+    "import", epilog="Examples: signpost import demo replies/town · signpost import downloads/signpost-bench"
+)
 @_guarded
 def import_(
-    profile: ProfileArgument,
-    path: Annotated[str, typer.Argument(metavar="PATH", help="A .jsonl file, or a folder of them.")],
+    profile: Annotated[
+        str, typer.Argument(metavar="PROFILE|RELEASE", help="Of the run; or, alone, the folder of a release.")
+    ],
+    path: Annotated[str, typer.Argument(metavar="[PATH]", help="A .jsonl file, or a folder of them.")] = "",
     run_dir: RunDirOption = "",
     dataset: Annotated[str, typer.Option("--dataset", help="Dataset of the rows, where the path is mute.")] = "",
 ) -> None:
-    """Read replies from JSON lines.
+    """Read replies from JSON lines, or make a run of a released benchmark.
 
     Damaged lines are named and left out; replies that the run has already stay as they are.
     """
+    if not path:
+        from signpost_kit.cli_release import import_release
+
+        where = str(Path(run_dir).expanduser().absolute()) if run_dir else ""
+        if not import_release(profile, run_dir=where):
+            raise typer.Exit(1)
+        return
     from signpost_kit.preflight import check_writable
 
     opened = _open(profile, None, run_dir)
@@ -328,9 +353,14 @@ def _open(profile: str, sets: list[str] | None, run_dir: str, retry: str = "") -
     if retry:
         os.environ[RETRY_VARIABLE] = retry  # kernels inherit it
     opened = open_run(profile, str(Path(run_dir).expanduser().absolute()) if run_dir else "", sets=sets or ())
-    record = opened.stage_record("evaluation")
-    if record and (opened.retry or record.get("rejected")):
-        opened.forget(["evaluation"])
+    asking = {"evaluation", "probing", "defense", "cross_task", "hints", "claims"}
+    if opened.profile.replacements.kind == "generate":
+        asking.add("replacements")
+    for stage in sorted(asking):
+        record = opened.stage_record(stage)
+        unfinished = stage != "replacements" and record and record.get("rejected")
+        if record and (opened.retry or unfinished):
+            opened.forget([stage])
     return opened
 
 
@@ -377,6 +407,10 @@ def _must_exist(opened: Run, path: Path) -> None:
 def _near(path: Path) -> str:
     """The path as one would type it here."""
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+app.add_typer(audit_app(_guarded, _open), name="audit")
+app.add_typer(geocode_app(_guarded, _open), name="geocode")
 
 
 def main() -> None:

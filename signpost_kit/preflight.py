@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-from signpost_kit.errors import ConfigError, DataError, StorageError
+from signpost_kit.errors import ConfigError, StorageError
 from signpost_kit.files import storage_error
 from signpost_kit.profiles import Profile
 from signpost_kit.run import Run
 
-__all__ = ["check_keys", "check_run", "check_source", "check_writable"]
+__all__ = ["check_building", "check_keys", "check_run", "check_source", "check_writable"]
 
-_PLANNED = {
-    "signpost-release": "reading the released SIGNPOST-Bench pictures",
-    "geocontext-release": "reading the released GeoContext pictures",
-}
 _NEEDED_BYTES = 50_000_000
 _PROBE_BYTES = 64 * 1024
 
@@ -27,11 +24,12 @@ def check_run(run: Run) -> None:
     Raises
     ------
     ConfigError, DataError
-        The source is not one that this version reads, is not given, is missing or empty.
+        The source is not given, is missing or empty; a construction stage lacks a setting, file, package or server.
     StorageError
         A folder cannot be written, the disk is full, the store is damaged.
     """
     check_source(run.profile)
+    check_building(run)
     check_writable(run.dir)
     check_writable(run.figures_dir)
     if run.store_path.exists():
@@ -56,28 +54,68 @@ def check_keys(run: Run) -> None:
 
 def check_source(profile: Profile) -> None:
     """Raise ConfigError or DataError if the pictures cannot be where the profile says."""
+    from signpost_kit.benchmark.source_checks import check_source_section
+
     source = profile.source
-    if source.kind in _PLANNED:
-        raise ConfigError(
-            f"the profile {profile.name!r} needs {_PLANNED[source.kind]}, which this version cannot do yet; "
-            "run `demo` or `photos` instead"
-        )
-    if source.kind != "photos":
+    if source.kind in ("photos", "panoramas", "signpost-release", "geocontext-release") and source.path is None:
+        what = "folder of pictures" if source.kind in ("photos", "panoramas") else "folder of the released data"
+        raise ConfigError(f"the profile {profile.name!r} needs a {what}: add --set source.path=FOLDER")
+    if source.kind == "geocontext-release":
+        from signpost_kit.benchmark.geocontext import read_released
+
+        read_released(str(source.path))
         return
-    if source.path is None:
-        raise ConfigError(f"the profile {profile.name!r} needs a folder of pictures: add --set source.path=FOLDER")
-    folder = Path(source.path)
-    if not folder.is_dir():
-        what = "is a file, not a folder" if folder.exists() else "does not exist"
-        raise DataError(f"the folder of pictures {folder} {what}: check source.path")
-    try:
-        empty = not any(path.is_file() for path in folder.rglob("*"))
-    except OSError as error:
-        raise DataError(f"cannot read the folder of pictures {folder}: {error.strerror or error}") from error
-    if empty:
-        raise DataError(f"the folder of pictures {folder} is empty: check source.path")
-    if source.positions is not None and not Path(source.positions).is_file():
-        raise DataError(f"the file of positions {source.positions} does not exist: check source.positions")
+    check_source_section(source)
+
+
+def check_building(run: Run) -> None:
+    """Check what the construction stages that are still to be done will need, each before the first of them starts.
+
+    Raises
+    ------
+    ConfigError, DataError, MissingExtraError, ModelError
+        A setting, file, package, key or server that is missing, with the remedy.
+    """
+    from signpost_kit.mapping import check_compute
+
+    profile = run.profile
+    check_compute(profile.compute, run.root)
+    if "signpost" not in profile.studies or profile.source.kind == "signpost-release":
+        return  # a release brings what these stages would make
+    checks: dict[str, Callable[[], None]] = {
+        "screening": lambda: _ocr(profile),
+        "replacements": lambda: _replacements(profile),
+        "targets": lambda: _targets(profile),
+        "synthesis": lambda: _synthesis(profile),
+    }
+    for stage, check in checks.items():
+        if not run.is_current(stage):
+            check()
+
+
+def _ocr(profile: Profile) -> None:
+    from signpost_kit.ocr.checks import check_ocr
+
+    check_ocr(profile.screening)
+
+
+def _replacements(profile: Profile) -> None:
+    from signpost_kit.replacements.checks import check_replacements
+
+    check_replacements(profile.replacements)
+
+
+def _targets(profile: Profile) -> None:
+    from signpost_kit.geocoding.choose import check_targets
+
+    check_targets(profile.targets)
+
+
+def _synthesis(profile: Profile) -> None:
+    if profile.editing.editor == "comfyui":
+        from signpost_kit.editing.comfyui.check import check_comfyui
+
+        check_comfyui(profile.editing)
 
 
 def check_writable(folder: Path) -> None:

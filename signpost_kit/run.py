@@ -258,7 +258,8 @@ class Run:
 _BENCHMARK_STAGES = ("sources", "screening", "taxonomy", "replacements", "targets", "synthesis")
 _TABLE_STAGES = {
     "coverage": "evaluation",
-    "diversity": "replacements",
+    "targets": "targets",
+    **dict.fromkeys(("diversity", "replacements", "writing"), "replacements"),
     **dict.fromkeys(("points", "ladder", "ladder_cells", "context_sites", "context_account"), "ladder"),
     **dict.fromkeys(("answers", "chains"), "hints"),
     **dict.fromkeys(("trials", "claims_asked"), "claims"),

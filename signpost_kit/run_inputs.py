@@ -20,11 +20,15 @@ __all__ = ["code_hash", "hash_mapping", "source_fingerprint", "stage_hashes"]
 # Keys of the profile that each stage depends on, minus those that change only how fast or how patiently it asks.
 _SECTIONS: dict[str, dict[str, Any]] = {
     "sources": {"source": True},
-    "screening": {"screening": True},
+    "screening": {"screening": {"engine", "languages", "min_confidence", "min_chars", "max_spans"}},
     "taxonomy": {},
-    "replacements": {"replacements": True},
-    "targets": {"targets": True},
-    "synthesis": {"editing": True},
+    "replacements": {
+        "replacements": {"kind", "model", "seed", "spans", "varied", "temperature", "max_tokens"},
+    },
+    "targets": {"targets": {"geocoder", "url", "language", "limit"}},
+    "synthesis": {
+        "editing": {"editor", "seed", "attempts", "checks", "steps", "cfg", "lightning", "checkpoints"},
+    },
     "evaluation": {
         "models": True,
         "evaluation": {"task", "variants", "samples", "temperature", "max_tokens"},
@@ -56,12 +60,13 @@ _PARAMS: dict[str, tuple[str, ...]] = {
     "screening": ("taxonomy.yml",),
     "taxonomy": ("taxonomy.yml",),
     "replacements": ("prompts/replacements*.md",),
+    "synthesis": ("prompts/removal.md", "prompts/replacement.md"),
     **dict.fromkeys(_ASKING, ("models.yml", "prompts/**/*")),
 }
 # Pictures that models were asked about are never made anew because the package changed under a run: other bytes
 # would be other questions, to be paid again. `--force` remakes them on purpose.
 _KEPT_ACROSS_VERSIONS = frozenset(_SECTIONS) - {"scoring", "analysis", "context_scoring"}
-_FACES = ("cli", "cli_", "doctor", "figures", "manifest", "notebook", "preflight", "report", "tables")
+_FACES = ("audit", "cli", "cli_", "doctor", "figures", "manifest", "notebook", "preflight", "report", "tables")
 
 
 def stage_hashes(
@@ -80,6 +85,8 @@ def stage_hashes(
         part = profile.model_dump(include=include) if include is not None else profile.model_dump()
         if stage == "sources" or include is None:
             part["source"] = source_fingerprint(profile)
+        if stage == "targets" and profile.targets.frozen is not None:
+            part["frozen"] = _file_digest(Path(profile.targets.frozen).parent, Path(profile.targets.frozen).name)
         if stage not in _KEPT_ACROSS_VERSIONS:
             part["code"] = code_hash(faces=False)
         files = {p: _file_digest(root / "params", p) for p in _PARAMS.get(stage, ())}

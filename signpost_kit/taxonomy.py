@@ -6,14 +6,13 @@ span.
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import replace
 
 from signpost_kit.benchmark.groups import Group
 from signpost_kit.fonts import script_of
 from signpost_kit.frames import TIERS
 from signpost_kit.geocoding.gazetteer import default_gazetteer
-from signpost_kit.geocoding.names import fold, is_unspaced, one_edit, unconfused
+from signpost_kit.normal_form import fold, is_unspaced, unconfused
 from signpost_kit.textrules import (
     brand_kind,
     counted_chars,
@@ -24,15 +23,11 @@ from signpost_kit.textrules import (
     is_watermark,
     postal_code,
 )
-from signpost_kit.wordlists import RoadWords, WordLists, load_wordlists
+from signpost_kit.wordlists import WordLists, load_wordlists
 
 __all__ = ["classify", "classify_group", "road_language"]
 
-_SIDES = frozenset({"n", "s", "e", "w", "nord", "sud", "north", "south", "east", "west", "ne", "nw", "se", "sw"})
-_ARTICLES = frozenset(
-    {"the", "la", "le", "les", "el", "il", "lo", "de", "den", "am", "an", "im", "in", "zum", "zur"}
-)
-_FORGIVING = 6  # letters a road word must have for one wrong letter to be forgiven
+_REMEMBERED = 50_000  # texts
 _HINT_PLACES = 100_000  # people a city must have to count when it is only a part of the text
 
 
@@ -59,6 +54,16 @@ def classify(text: str, *, script: str | None = None, wordlists: WordLists | Non
     ('T1', 'T3', 'T2')
     """
     lists = wordlists or load_wordlists()
+    judged = lists.judged
+    found = judged.get((text, script))
+    if found is None:
+        if len(judged) >= _REMEMBERED:
+            judged.clear()
+        found = judged[text, script] = _judge(text, script, lists)
+    return found
+
+
+def _judge(text: str, script: str | None, lists: WordLists) -> tuple[str, str]:
     key = fold(text)
     if reason := _uninformative(text, key, lists):
         return TIERS[0], reason
@@ -101,7 +106,7 @@ def _uninformative(text: str, key: str, lists: WordLists) -> str:
         return kind
     read = unconfused(key)
     joined = read.replace(" ", "")
-    if read in lists.generic_signs or any(joined == s.replace(" ", "") for s in lists.generic_signs if " " in s):
+    if read in lists.generic_signs or joined in lists.joined_signs:
         return "generic sign"
     tokens = read.split()
     if len(tokens) > 1 and all(t in lists.sign_words or t.isdigit() or len(t) == 1 for t in tokens):
@@ -112,16 +117,17 @@ def _uninformative(text: str, key: str, lists: WordLists) -> str:
 def _place(text: str, key: str, lists: WordLists) -> str:
     if system := postal_code(text):
         return f"postal code ({system})"
-    if language := road_language(text, wordlists=lists):
+    if language := lists.road_index.language(text, key):
         return f"road name ({language})"
-    for mark in lists.landmarks:
-        if f" {mark} " in f" {key} " or (is_unspaced(mark) and mark in key.replace(" ", "")):
-            return f"landmark: {mark}"
+    tokens = key.split()
+    if _is_address(tokens, lists):
+        return "address"
+    if mark := _landmark(key, tokens, lists):
+        return f"landmark: {mark}"
     found = default_gazetteer().search(text)
     for place in found:
         if place.whole or (place.exact and place.population >= _HINT_PLACES):
             return f"{place.kind} name: {place.name}"
-    tokens = key.split()
     if len(tokens) > 1 and any(t in lists.district_words for t in tokens):
         return "district or station name"
     if is_unspaced(key):
@@ -129,6 +135,26 @@ def _place(text: str, key: str, lists: WordLists) -> str:
         if any(run.endswith(end) and len(run) > len(end) + 1 for end in lists.district_run):
             return "district or station name"
     return ""
+
+
+def _is_address(tokens: list[str], lists: WordLists) -> bool:
+    """A number beside what only addresses have: `PO Box 12`, `Flat 3`, `Postfach 1020`."""
+    numbered = [i for i, token in enumerate(tokens) if token[0].isdigit()]
+    return any(
+        " ".join(tokens[start:i]) in lists.address_phrases for i in numbered for start in range(max(i - 3, 0), i)
+    )
+
+
+def _landmark(key: str, tokens: list[str], lists: WordLists) -> str:
+    """The longest landmark in the text, or empty."""
+    for length in range(min(lists.landmark_words, len(tokens)), 0, -1):
+        for start in range(len(tokens) - length + 1):
+            if (part := " ".join(tokens[start : start + length])) in lists.landmarks:
+                return part
+    if not is_unspaced(key):
+        return ""
+    joined = key.replace(" ", "")
+    return next((mark for mark in lists.unspaced_landmarks if mark in joined), "")
 
 
 def _hint(key: str, script: str, lists: WordLists) -> str:
@@ -145,45 +171,4 @@ def road_language(text: str, *, wordlists: WordLists | None = None) -> str:
 
     The word alone is no road name.
     """
-    lists = wordlists or load_wordlists()
-    key = unconfused(fold(text))
-    tokens = [t for t in key.split() if t not in _SIDES or len(key.split()) == 1]
-    first = unicodedata.normalize("NFC", text).casefold().split()[:1]
-    exact = [
-        code for code, road in lists.roads.items() if road.literal and len(tokens) > 1 and set(first) & road.literal
-    ]
-    exact += [code for code, road in lists.roads.items() if _is_road(tokens, road)]
-    if exact:
-        return exact[0]
-    near = [code for code, road in lists.roads.items() if _is_road(tokens, road, forgiving=True)]
-    return near[0] if near else ""
-
-
-def _is_road(tokens: list[str], road: RoadWords, *, forgiving: bool = False) -> bool:
-    names = [t for t in tokens if not t.isdigit()]
-    if not names:
-        return False
-    if any(is_unspaced(t) for t in names):
-        run = "".join(names)
-        return any(len(run) > len(w) and w in run for w in road.run) or any(
-            run.endswith(w) and len(run) > len(w) + 1 for w in road.ends
-        )
-
-    def known(token: str) -> bool:
-        if token in road.words:
-            return True
-        return (
-            forgiving
-            and len(token) >= _FORGIVING
-            and any(len(w) >= _FORGIVING and w[0] == token[0] and one_edit(w, token) for w in road.words)
-        )
-
-    start = 1 if len(names) > 2 and names[0] in _ARTICLES else 0
-    first, last = names[start], names[-1]
-    if len(names) > 1 and (
-        (road.position in ("first", "any") and known(first)) or (road.position in ("last", "any") and known(last))
-    ):
-        return True
-    return not forgiving and any(
-        t.endswith(end) and len(t) - len(end) >= 3 and t not in road.words for t in names for end in road.glued
-    )
+    return (wordlists or load_wordlists()).road_index.language(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from signpost_kit.geocoding.names import fold, unconfused
+from signpost_kit.normal_form import fold, unconfused
 from signpost_kit.wordlists import WordLists
 
 __all__ = [
@@ -106,9 +106,10 @@ def is_watermark(text: str, lists: WordLists) -> bool:
         return True
     key = fold(text)
     bare = " ".join(t for t in key.split() if not t.isdigit())
-    if bare in lists.watermarks or key.replace(" ", "") in {w.replace(" ", "") for w in lists.watermarks}:
+    if bare in lists.watermarks or key.replace(" ", "") in lists.joined_watermarks:
         return True
-    return any(" " in mark and f" {mark} " in f" {key} " for mark in lists.watermarks)
+    padded = f" {key} "
+    return any(f" {mark} " in padded for mark in lists.watermark_phrases)
 
 
 def is_noise(text: str, confidence: float | None = None) -> bool:
@@ -133,15 +134,7 @@ def is_noise(text: str, confidence: float | None = None) -> bool:
 
 def brand_kind(key: str, lists: WordLists) -> str:
     """`vehicle brand`, `camera brand`, `global brand`, or empty, for a whole text in normal form."""
-    joined = key.replace(" ", "")
-    for kind, brands in (
-        ("vehicle brand", lists.vehicle_brands),
-        ("camera brand", lists.camera_brands),
-        ("global brand", lists.global_brands),
-    ):
-        if key in brands or (len(joined) > 4 and any(joined == b.replace(" ", "") for b in brands)):
-            return kind
-    return ""
+    return lists.brand_kinds.get(key) or lists.joined_brand_kinds.get(key.replace(" ", ""), "")
 
 
 def postal_code(text: str) -> str:

@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from signpost_kit.errors import ConfigError
-from signpost_kit.geocoding.names import fold
+from signpost_kit.normal_form import fold, is_unspaced
+from signpost_kit.roadwords import RoadIndex, RoadWords
 
-__all__ = ["RoadWords", "WordLists", "load_wordlists", "wordlists_file"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["RoadWords", "WordLists", "load_wordlists", "tier_definitions", "wordlists_file"]
 
 _ROAD_LISTS = ("words", "glued", "run", "ends")
 _ROAD_KEYS = ("position", "literal", *_ROAD_LISTS)
 _POSITIONS = ("first", "last", "any")
-
-
-@dataclass(frozen=True)
-class RoadWords:
-    """How roads are called in one language, in normal form."""
-
-    position: str
-    """Where `words` stand in a name: first, last or any."""
-    words: frozenset[str]
-    """Stand apart from the name."""
-    glued: tuple[str, ...]
-    """End one word with the name, longest first."""
-    run: tuple[str, ...]
-    """Stand inside text without spaces, longest first."""
-    ends: tuple[str, ...]
-    """End a run of letters without spaces."""
-    literal: frozenset[str] = frozenset()
-    """First words whose accents matter, in small letters."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +44,64 @@ class WordLists:
     months: frozenset[str]
     shop_words: frozenset[str]
     common_words: frozenset[str]
+    address_phrases: frozenset[str]
+    """Beside a number they make an address (`po box 12`)."""
+
+    # What the rules look up, made at first use.
+
+    @functools.cached_property
+    def judged(self) -> dict[tuple[str, str | None], tuple[str, str]]:
+        """Texts that were judged with these lists, by text and script: street pictures repeat themselves."""
+        return {}
+
+    @functools.cached_property
+    def road_index(self) -> RoadIndex:
+        """The road words of all languages."""
+        return RoadIndex(self.roads)
+
+    @functools.cached_property
+    def brand_kinds(self) -> dict[str, str]:
+        """Kind of brand by name; vehicles and cameras before others."""
+        return self._kinds(str)
+
+    @functools.cached_property
+    def joined_brand_kinds(self) -> dict[str, str]:
+        """The same by name without blanks, of at least five letters."""
+        return {name: kind for name, kind in self._kinds(_joined).items() if len(name) > 4}
+
+    def _kinds(self, form: Callable[[str], str]) -> dict[str, str]:
+        kinds = {"global brand": self.global_brands, "camera brand": self.camera_brands}
+        kinds["vehicle brand"] = self.vehicle_brands  # the last one wins
+        return {form(name): kind for kind, names in kinds.items() for name in names}
+
+    @functools.cached_property
+    def joined_signs(self) -> frozenset[str]:
+        """Generic signs of several words, without their blanks."""
+        return frozenset(_joined(sign) for sign in self.generic_signs if " " in sign)
+
+    @functools.cached_property
+    def joined_watermarks(self) -> frozenset[str]:
+        """Watermarks without blanks."""
+        return frozenset(_joined(mark) for mark in self.watermarks)
+
+    @functools.cached_property
+    def watermark_phrases(self) -> tuple[str, ...]:
+        """Watermarks of several words."""
+        return tuple(sorted(mark for mark in self.watermarks if " " in mark))
+
+    @functools.cached_property
+    def landmark_words(self) -> int:
+        """Most words that a landmark has."""
+        return max((len(mark.split()) for mark in self.landmarks), default=0)
+
+    @functools.cached_property
+    def unspaced_landmarks(self) -> tuple[str, ...]:
+        """Landmarks in scripts without blanks, longest first."""
+        return _by_length(mark for mark in self.landmarks if is_unspaced(mark))
+
+
+def _joined(text: str) -> str:
+    return text.replace(" ", "")
 
 
 def wordlists_file() -> Path:
@@ -68,12 +112,21 @@ def wordlists_file() -> Path:
     ConfigError
         There is none.
     """
-    here = Path.cwd()
-    roots = [here, *here.parents, Path(__file__).resolve().parents[1]]
-    for root in roots:
+    path = _nearest(str(Path.cwd()))
+    if not path.is_file():
+        _nearest.cache_clear()
+        path = _nearest(str(Path.cwd()))
+    return path
+
+
+@functools.lru_cache(maxsize=64)
+def _nearest(folder: str) -> Path:
+    """Looked for once per working directory: a hundred thousand texts ask for it."""
+    here = Path(folder)
+    for root in (here, *here.parents, Path(__file__).resolve().parents[1]):
         path = root / "params" / "taxonomy.yml"
         if path.is_file():
-            return path
+            return path.resolve()
     raise ConfigError("params/taxonomy.yml is missing: run inside the project's folder or restore the file")
 
 
@@ -85,7 +138,7 @@ def load_wordlists(path: Path | None = None) -> WordLists:
     ConfigError
         The file is missing, is not valid YAML, or has an unknown, missing or misshapen entry (named).
     """
-    file = (path or wordlists_file()).resolve()
+    file = wordlists_file() if path is None else path.resolve()
     try:
         stamp = file.stat().st_mtime_ns
     except OSError as error:
@@ -99,7 +152,7 @@ def _load(path: Path, _stamp: int) -> WordLists:
 
     data, _ = read_yaml(path)
     plain = ("landmarks", "generic_signs", "generic_words", "watermarks", "placeholders", "months", "shop_words")
-    allowed = {"roads", "districts", "brands", "common_words", *plain}
+    allowed = {"tiers", "addresses", "roads", "districts", "brands", "common_words", *plain}
     _check_keys(data, allowed, "", path)
     brands = _mapping(data, "brands", {"global", "vehicle", "camera"}, path)
     districts = _mapping(data, "districts", {"words", "run"}, path)
@@ -123,7 +176,33 @@ def _load(path: Path, _stamp: int) -> WordLists:
         months=lists["months"],
         shop_words=lists["shop_words"],
         common_words=lists["common_words"],
+        address_phrases=_folded(data["addresses"], "addresses", path),
     )
+
+
+def tier_definitions(path: Path | None = None) -> pd.DataFrame:
+    """What the three tiers mean: tier, name, meaning, rules, examples (Table 10 of SIGNPOST-Bench, in own words).
+
+    Raises
+    ------
+    ConfigError
+        The file's section `tiers` lacks a tier or a key.
+    """
+    import pandas as pd
+
+    from signpost_kit.frames import TIERS
+    from signpost_kit.strict_yaml import read_yaml
+
+    file = path or wordlists_file()
+    data, _ = read_yaml(file)
+    tiers = _mapping(data, "tiers", set(TIERS), file)
+    rows = []
+    for tier in TIERS:
+        entry = _mapping(tiers, tier, {"name", "meaning", "rules", "examples"}, file)
+        for key in ("rules", "examples"):
+            _folded(entry[key], f"tiers.{tier}.{key}", file)  # checks the shape
+        rows.append({"tier": tier, **entry, **{k: "; ".join(entry[k]) for k in ("rules", "examples")}})
+    return pd.DataFrame(rows, columns=pd.Index(["tier", "name", "meaning", "rules", "examples"]))
 
 
 def _road(entry: Any, code: str, path: Path) -> RoadWords:

@@ -222,7 +222,7 @@ def test_nothing_starts_and_nothing_is_written_when_something_is_wrong(
         run_notebooks(open_run("tiny", sets=["source.kind=photos", "source.path=empty"]))
     with pytest.raises(ConfigError, match="add --set source.path=FOLDER"):
         run_notebooks(open_run("tiny", sets=["source.kind=photos"]))
-    with pytest.raises(ConfigError, match="cannot do yet"):
+    with pytest.raises(ConfigError, match="needs a folder of the released data"):
         run_notebooks(open_run("tiny", sets=["source.kind=signpost-release"]))
     assert not (toy / "runs").exists() and not (toy / "figures").exists()
 
