@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import functools
-import logging
 import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from signpost_kit.errors import ConfigError, DataError, MissingExtraError
-from signpost_kit.fonts import script_of
+from signpost_kit.errors import ConfigError
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["ENGINES", "Engine", "OcrSettings", "TextLine", "engine_signature", "get_engine"]
+__all__ = ["ENGINES", "Engine", "OcrSettings", "TextLine", "check_engine", "engine_signature", "get_engine"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class TextLine:
 
 @dataclass(frozen=True)
 class OcrSettings:
-    """How a picture is read. Part of the cache key, except `threads`.
+    """How a picture is read. Part of the cache key, except `threads` and `weights`.
 
     The working size was measured on 29 real photos: rapidocr's own rule (shorter side at least 736 px) found 119
     sound lines at 0.29 s a picture, this one 112-114 at 0.20 s; what it misses are fragments a few pixels high.
@@ -43,11 +41,16 @@ class OcrSettings:
     min_megapixels: float = 0.39
     """Smaller pictures are enlarged to this area (at most 2.5 times a side); 768 x 512 stays as it is."""
     max_megapixels: float = 0.80
-    """Larger pictures are reduced to this area; 1024 x 768 stays as it is."""
+    """Text is looked for at most at this area; 1024 x 768 stays as it is."""
     min_confidence: float = 0.1
     """Lines below are dropped by the engine; what counts is decided by :func:`signpost_kit.ocr.screen`."""
     threads: int = 1
     """Threads inside one reading; 1 is best when several pictures are read at once."""
+    languages: tuple[str, ...] = ("en",)
+    """What easyocr reads, by its own codes (the study: `en`; `ch_sim, en` for BaiduSV). rapidocr always reads
+    Latin, Chinese and Japanese."""
+    weights: str | None = None
+    """Folder with easyocr's weights; None: the offline weights package, or easyocr's own folder."""
 
     def __post_init__(self) -> None:
         if not 0 < self.min_megapixels <= self.max_megapixels:
@@ -59,6 +62,9 @@ class OcrSettings:
             raise ConfigError(f"OCR min_confidence {self.min_confidence} is outside 0..1")
         if self.threads < 1:
             raise ConfigError(f"OCR threads {self.threads} must be at least 1")
+        if isinstance(self.languages, str) or not self.languages:
+            raise ConfigError(f"OCR languages {self.languages!r} must be a list of codes, such as ('ch_sim', 'en')")
+        object.__setattr__(self, "languages", tuple(dict.fromkeys(self.languages)))
 
     def scale_for(self, width: int, height: int) -> float:
         """Factor from the picture to the size it is read at (1 = untouched)."""
@@ -78,94 +84,29 @@ class Engine(Protocol):
         ...
 
 
-_THINNEST_PX = 8  # below, not even one legible letter fits
-_LONGEST_SHAPE = 60  # times as long as high
+def _rapidocr(settings: OcrSettings) -> Engine:
+    from signpost_kit.ocr.rapid import RapidOcr
 
-
-class RapidOcr:
-    """PP-OCR models on onnxruntime: Latin, Chinese and Japanese, offline, in the wheel."""
-
-    def __init__(self, settings: OcrSettings) -> None:
-        self._settings = settings
-        try:
-            from rapidocr import RapidOCR
-        except ImportError as error:
-            raise MissingExtraError(
-                f"the OCR engine 'rapidocr' cannot be loaded ({error}); install rapidocr and onnxruntime"
-            ) from error
-        logging.getLogger("RapidOCR").setLevel(logging.ERROR)
-        self._engine: Any = RapidOCR(
-            params={
-                "Global.log_level": "error",
-                "Global.text_score": settings.min_confidence,
-                "EngineConfig.onnxruntime.intra_op_num_threads": settings.threads,
-                "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-                # We choose the working size ourselves; this keeps the engine from changing it again.
-                "Det.limit_type": "max",
-                "Det.limit_side_len": 4096,
-                "Global.max_side_len": 4096,
-                # Wide lines padded to the widest of a batch cost memory and no time is won on a CPU.
-                "Rec.rec_batch_num": 1,
-            }
-        )
-
-    def read(self, image: np.ndarray) -> tuple[TextLine, ...]:
-        """Lines in reading order, polygons mapped back to the picture as given."""
-        import cv2
-        import numpy as np
-
-        height, width = image.shape[:2]
-        short, long = sorted((height, width))
-        if short < _THINNEST_PX or long > _LONGEST_SHAPE * short:
-            return ()  # a strip holds no sign, and the engine itself fails on it
-        scale = self._settings.scale_for(width, height)
-        work = image[:, :, ::-1]
-        if scale != 1.0:
-            size = (max(1, round(width * scale)), max(1, round(height * scale)))
-            work = cv2.resize(work, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
-        try:
-            result = self._engine(np.ascontiguousarray(work))
-        except Exception as error:  # the engine's own classes, which say nothing about the picture
-            raise DataError(
-                f"OCR failed on a picture of {width} x {height} pixels: {error or type(error).__name__}; "
-                "leave it out, or give it another shape"
-            ) from error
-        if getattr(result, "boxes", None) is None or result.txts is None or result.scores is None:
-            return ()
-        back = np.array([width / work.shape[1], height / work.shape[0]])
-        limit = np.array([width - 1.0, height - 1.0])
-        lines = []
-        for box, text, score in zip(result.boxes, result.txts, result.scores, strict=True):
-            corners = np.clip(np.asarray(box, dtype=float) * back, 0.0, limit)
-            polygon = _own_corners(str(text), tuple((round(float(x), 2), round(float(y), 2)) for x, y in corners))
-            lines.append(TextLine(str(text), polygon, round(float(score), 5)))
-        return tuple(lines)
-
-
-def _own_corners(text: str, corners: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
-    """Corners from the text's own top left, where the engine starts at the picture's.
-
-    A tall box with letters that are not written in columns holds a line that runs down: it starts at the top right.
-    """
-    (x0, y0), (x1, y1), _, (x3, y3) = corners
-    width, height = math.hypot(x1 - x0, y1 - y0), math.hypot(x3 - x0, y3 - y0)
-    if height < 1.6 * width or len(text) < 2 or script_of(text) in ("Han", "Japanese", "Hangul"):
-        return corners
-    return (*corners[1:], corners[0])
+    return RapidOcr(settings)
 
 
 def _easyocr(settings: OcrSettings) -> Engine:
-    raise MissingExtraError(
-        "the OCR engine 'easyocr' is not part of this version yet; use engine 'rapidocr' "
-        "(the extra signpost_kit[easyocr] will bring it)"
-    )
+    from signpost_kit.ocr.easy import EasyOcr
+
+    return EasyOcr(settings)
 
 
 ENGINES: dict[str, tuple[Callable[[OcrSettings], Engine], tuple[str, ...]]] = {
-    "rapidocr": (RapidOcr, ("rapidocr", "onnxruntime")),
+    "rapidocr": (_rapidocr, ("rapidocr", "onnxruntime")),
     "easyocr": (_easyocr, ("easyocr",)),
 }
-"""Name -> factory and the packages whose versions decide what is read."""
+"""Name -> factory and the packages whose versions decide what is read.
+
+torch is not among easyocr's: without quantisation its confidences are the same on every version.
+"""
+
+_FORMATS = {"rapidocr": 3, "easyocr": 1}
+"""Raised when our own part of a reading changes, so that what was kept before is read again."""
 
 _local = threading.local()
 
@@ -179,12 +120,12 @@ def check_engine(name: str) -> None:
 
 
 def get_engine(name: str, settings: OcrSettings | None = None) -> Engine:
-    """The engine of that name, made once per thread and kept (0.1-0.5 s to make).
+    """The engine of that name, made once per thread and kept (0.2-0.5 s to make, easyocr 3 s).
 
     Raises
     ------
     ConfigError
-        No engine has that name.
+        No engine has that name; easyocr's weights for the languages are not there.
     MissingExtraError
         Its packages are not installed.
     """
@@ -208,7 +149,12 @@ def _versions(name: str) -> str:
 
 
 def engine_signature(name: str, settings: OcrSettings) -> str:
-    """Engine, versions and the settings that change what is read: one part of the cache key."""
+    """Engine, versions and the settings that change what is read: one part of the cache key.
+
+    Languages count where the engine has any; the folder of the weights does not, because easyocr takes only the
+    files whose checksums its version knows.
+    """
     check_engine(name)
     sizes = f"{settings.min_megapixels:g}-{settings.max_megapixels:g}MP"
-    return f"{name};{_versions(name)};{sizes};conf>={settings.min_confidence:g};format=2"
+    languages = f";{'+'.join(sorted(settings.languages))}" if name == "easyocr" else ""
+    return f"{name};{_versions(name)};{sizes};conf>={settings.min_confidence:g}{languages};format={_FORMATS[name]}"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from signpost_kit.benchmark import Group, Span
+from signpost_kit.benchmark import Group
 from signpost_kit.errors import DataError
-from signpost_kit.stages.common import load_groups, publish, recording, save_groups
+from signpost_kit.ocr.spans import where
+from signpost_kit.stages.common import Record, count_groups, iter_groups, publish_stage, recording, save_groups
 
 if TYPE_CHECKING:
-    from signpost_kit.ocr import TextLine
+    from signpost_kit.ocr import Reading
+    from signpost_kit.ocr.screened import ScreenedWriter
     from signpost_kit.run import Run
 
 __all__ = ["screening", "where"]
@@ -21,94 +24,101 @@ __all__ = ["screening", "where"]
 def screening(run: Run) -> None:
     """Read every Original by OCR and decide which strings count.
 
-    The teaching set's texts are known, so they stay as drawn and OCR's recall is recorded beside them; photos
-    get their spans from OCR, and a photo without a string that counts goes no further.
+    Texts that the source knows (the teaching set, a release) stay as they are, and OCR's recall is recorded beside
+    them; photos get their spans from OCR, and a photo without a string that counts goes no further. What was read
+    is cached by picture and engine, so a stage that was killed goes on where it was.
     """
-    from signpost_kit.ocr import read_many
+    from signpost_kit.ocr.screened import writing_screened
+    from signpost_kit.stages.released import passed_on
 
-    groups = load_groups(run, "sources")
-    options = run.profile.screening
-    root = run.dir / "benchmark"
+    if passed_on(run, "screening"):
+        return
     with recording(run, "screening") as record:
-        paths = {group.group_id: root / group.images["Original"] for group in groups}
-        failures: dict[Path, str] = {}
-        lines = read_many(list(paths.values()), engine=options.engine, failures=failures)
-        kept: list[Group] = []
-        n_lines = n_kept = n_drawn = n_found = 0
-        for group in groups:
-            path = paths[group.group_id]
-            if path in failures:
-                record.reject(group.source_id or group.group_id, failures[path])
-                continue
-            found = lines[path]
-            n_lines += len(found)
-            if run.profile.source.kind == "town":
-                kept.append(group)
-                n_drawn += len(group.spans)
-                n_found += sum(_covered(span, found) for span in group.spans)
-                continue
-            spans, reasons = _spans(found, options.min_confidence, options.min_chars, options.max_spans)
-            n_kept += len(spans)
-            if spans:
-                kept.append(replace(group, spans=tuple(spans)))
-            else:
-                record.reject(
-                    group.source_id or group.group_id, f"no text that counts: {reasons or 'nothing read'}"
-                )
-        if not kept:
+        with writing_screened(run) as pictures:
+            judge = _Judge(run, record, pictures)
+            save_groups(run, "screening", judge.kept())
+        record.counts |= judge.counts()
+        publish_stage(run, "screening")
+
+
+@dataclass
+class _Judge:
+    """Goes through the pictures one after the other and counts."""
+
+    run: Run
+    record: Record
+    pictures: ScreenedWriter
+    numbers: Counter[str] = field(default_factory=Counter)
+
+    def counts(self) -> dict[str, int]:
+        """Pictures and lines; spans, and for texts known before how many of them OCR saw."""
+        names = ["groups", "lines_read", "rejected", "spans"]
+        if self.numbers["known"]:
+            names.append("spans_found_by_ocr")
+        return {name: self.numbers[name] for name in names}
+
+    def kept(self) -> Iterator[Group]:
+        """The groups that go on; all are noted with what was read in them."""
+        for group, reading in zip(iter_groups(self.run, "sources"), self._readings(), strict=True):
+            kept = self._judged(group, reading)
+            if kept is not None:
+                self.numbers["groups"] += 1
+                self.numbers["spans"] += len(kept.spans)
+                yield kept
+        self.numbers["rejected"] = len(self.record.rejected)
+        if not self.numbers["groups"]:
             raise DataError(
-                f"none of the {len(groups)} pictures holds text that counts; "
+                f"none of the {self.numbers['rejected']} pictures holds text that counts; "
                 "lower screening.min_confidence or bring pictures with readable signs"
             )
-        record.counts |= {"groups": len(kept), "lines_read": n_lines, "rejected": len(record.rejected)}
-        if n_drawn:
-            record.counts |= {"spans": n_drawn, "spans_found_by_ocr": n_found}
-        else:
-            record.counts["spans"] = n_kept
-        save_groups(run, "screening", kept)
-        publish(run, kept)
 
+    def _readings(self) -> Iterator[Reading]:
+        from signpost_kit.ocr import read_each
+        from signpost_kit.ocr.checks import settings_for, workers_for
 
-def _spans(
-    found: Sequence[TextLine], min_confidence: float, min_chars: int, max_spans: int | None
-) -> tuple[list[Span], str]:
-    """The strings that count, the most telling first, and the reasons of those that do not."""
-    from signpost_kit.ocr.screen import screen
-    from signpost_kit.taxonomy import classify
-
-    screened = screen(found, min_confidence=min_confidence, min_chars=min_chars)
-    width = max((x for line in found for x, _ in line.polygon), default=1.0)
-    height = max((y for line in found for _, y in line.polygon), default=1.0)
-    spans = [
-        Span(
-            text=item.line.text,
-            polygon=item.line.polygon,
-            location=where(item.line.polygon, width, height),
-            confidence=item.line.confidence,
+        options, compute = self.run.profile.screening, self.run.profile.compute
+        return read_each(
+            (self._path(group) for group in iter_groups(self.run, "sources")),
+            engine=options.engine,
+            settings=settings_for(options, compute),
+            scheduler=compute.scheduler,
+            workers=workers_for(options, compute),
+            total=count_groups(self.run, "sources"),
         )
-        for item in screened
-        if item.kept
-    ]
-    spans.sort(key=lambda span: (classify(span.text)[0], len(span.text)), reverse=True)
-    reasons = sorted({item.reason for item in screened if not item.kept})
-    return spans[:max_spans], "; ".join(reasons)
+
+    def _path(self, group: Group) -> Path:
+        return self.run.dir / "benchmark" / group.images.get("Original", "has no Original")
+
+    def _judged(self, group: Group, reading: Reading) -> Group | None:
+        from signpost_kit.ocr.screen import screen
+        from signpost_kit.ocr.screened import Picture
+        from signpost_kit.ocr.spans import choose_spans, covered, why_nothing_counts
+
+        options = self.run.profile.screening
+        self.numbers["lines_read"] += len(reading.lines)
+        screened = screen(reading.lines, min_confidence=options.min_confidence, min_chars=options.min_chars)
+        reason, kept = reading.error, group
+        if not reason and group.spans:
+            self.numbers["known"] += 1
+            self.numbers["spans_found_by_ocr"] += sum(covered(span, reading.lines) for span in group.spans)
+        elif not reason:
+            width, height = _size(reading.path) if any(item.kept for item in screened) else (1, 1)
+            spans = choose_spans(screened, width=width, height=height, max_spans=options.max_spans)
+            kept = replace(group, spans=tuple(spans))
+            reason = "" if spans else why_nothing_counts(screened)
+        name = group.source_id or group.group_id
+        self.pictures.add(
+            Picture(group.group_id, name, group.images.get("Original", ""), not reason, reason, tuple(screened))
+        )
+        if reason:
+            self.record.reject(name, reason)
+            return None
+        return kept
 
 
-def _covered(span: Span, found: Sequence[TextLine]) -> bool:
-    """Whether OCR saw a line whose centre lies in the drawn span's box."""
-    xs, ys = [x for x, _ in span.polygon], [y for _, y in span.polygon]
-    for line in found:
-        x = sum(p[0] for p in line.polygon) / len(line.polygon)
-        y = sum(p[1] for p in line.polygon) / len(line.polygon)
-        if min(xs) <= x <= max(xs) and min(ys) <= y <= max(ys):
-            return True
-    return False
+def _size(path: Path) -> tuple[int, int]:
+    """Width and height of a picture as it is seen."""
+    from signpost_kit.images import read_metadata
 
-
-def where(polygon: Sequence[tuple[float, float]], width: float, height: float) -> str:
-    """A place in the picture in words, for an image editor: "upper left", "centre", "lower right"."""
-    x = sum(p[0] for p in polygon) / len(polygon) / width
-    y = sum(p[1] for p in polygon) / len(polygon) / height
-    vertical = "upper" if y < 1 / 3 else "lower" if y > 2 / 3 else ""
-    horizontal = "left" if x < 1 / 3 else "right" if x > 2 / 3 else ""
-    return " ".join(part for part in (vertical, horizontal) if part) or "centre"
+    about = read_metadata(path)
+    return (about.height, about.width) if about.orientation >= 5 else (about.width, about.height)

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from signpost_kit.errors import ConfigError, DataError, MissingExtraError
+from signpost_kit.errors import ConfigError, DataError
 from signpost_kit.files import cache_dir
 from signpost_kit.ocr import OcrSettings, TextLine, read_many, read_text
 from signpost_kit.ocr import reading as reading_module
-from signpost_kit.ocr.engines import _own_corners, engine_signature
+from signpost_kit.ocr.corners import own_corners
+from signpost_kit.ocr.engines import engine_signature
 
 
 @pytest.fixture(autouse=True)
@@ -160,7 +161,6 @@ def test_no_files_is_no_error():
             ConfigError,
             "did you mean 'rapidocr'",
         ),
-        (lambda: read_text(np.zeros((4, 4, 3), np.uint8), engine="easyocr"), MissingExtraError, "easyocr"),
         (lambda: read_many([], workers=0), ConfigError, "workers"),
     ],
 )
@@ -171,10 +171,10 @@ def test_bad_input_names_the_thing(call, error, message):
 
 def test_a_tall_box_with_letters_starts_at_its_top_right():
     tall = ((10.0, 10.0), (30.0, 10.0), (30.0, 110.0), (10.0, 110.0))
-    assert _own_corners("HOTEL", tall)[0] == (30.0, 10.0)
-    assert _own_corners("土地整治", tall) == tall  # written in a column
+    assert own_corners("HOTEL", tall)[0] == (30.0, 10.0)
+    assert own_corners("土地整治", tall) == tall  # written in a column
     wide = ((10.0, 10.0), (110.0, 10.0), (110.0, 30.0), (10.0, 30.0))
-    assert _own_corners("HOTEL", wide) == wide
+    assert own_corners("HOTEL", wide) == wide
 
 
 def test_real_photos(shared_data):

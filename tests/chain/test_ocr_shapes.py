@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from signpost_kit.errors import DataError
-from signpost_kit.ocr import engines, read_text
+from signpost_kit.ocr import OcrSettings, read_text
+from signpost_kit.ocr.rapid import RapidOcr
 
 
 @pytest.mark.parametrize(
@@ -17,7 +18,7 @@ def test_strips_hold_no_text(shape: tuple[int, int, int]) -> None:
 
 
 def test_a_failing_engine_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = engines.RapidOcr(engines.OcrSettings())
+    reader = RapidOcr(OcrSettings())
 
     def broken(_: np.ndarray) -> None:
         raise RuntimeError("inside")
