@@ -59,14 +59,17 @@ def import_release(
 
     path = Path(folder).expanduser().absolute()
     check_release(path)
-    sets = {"source.kind": "signpost-release", "source.path": str(path)}
+    sets: dict[str, object] = {"source.kind": "signpost-release", "source.path": str(path)}
+    replied = any(path.glob("*/results/*/results_*.jsonl"))
+    if replied:
+        sets["evaluation.stored_only"] = True  # a release is scored as it is; asking anew is a choice
     run = open_run(profile, run_dir, sets=sets)
     run.ensure(_BUILT)
     found = read_release(path, limit=run.profile.source.limit)
     for line in found.summary():
         say(line)
     clean = not found.problems and not found.rejected
-    if list(found.benchmark.root.glob("*/results/*/results_*.jsonl")):
+    if replied:
         with run.store() as store:
             done = store.import_jsonl(found.benchmark.root)
         for bad in done.bad:

@@ -64,8 +64,12 @@ class PictureError(DataError):
 
     def __init__(self, path: Path, kind: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
+        self.path = path
         self.kind = kind
         self.reason = reason
+
+    def __reduce__(self) -> tuple[type[PictureError], tuple[Path, str, str]]:
+        return type(self), (self.path, self.kind, self.reason)  # so that it comes back from a worker process
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def check_keys(run: Run) -> None:
     from signpost_kit.models.catalogue import load_catalogue
     from signpost_kit.models.keys import find_key
 
-    if run.is_current("evaluation"):
+    if run.profile.evaluation.stored_only or run.is_current("evaluation"):
         return
     catalogue = load_catalogue(run.root)
     for name in run.profile.models:

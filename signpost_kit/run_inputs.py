@@ -31,7 +31,7 @@ _SECTIONS: dict[str, dict[str, Any]] = {
     },
     "evaluation": {
         "models": True,
-        "evaluation": {"task", "variants", "samples", "temperature", "max_tokens"},
+        "evaluation": {"task", "variants", "samples", "temperature", "max_tokens", "stored_only"},
     },
     "scoring": {"scoring": True},
     "probing": {"models": True, "tasks": {"probing"}, "evaluation": {"temperature", "max_tokens"}},
@@ -85,6 +85,8 @@ def stage_hashes(
         part = profile.model_dump(include=include) if include is not None else profile.model_dump()
         if stage == "sources" or include is None:
             part["source"] = source_fingerprint(profile)
+        if stage == "sources" and profile.source.kind == "panoramas":
+            part |= profile.model_dump(include={"screening": True})  # OCR chooses which way to look
         if stage == "targets" and profile.targets.frozen is not None:
             part["frozen"] = _file_digest(Path(profile.targets.frozen).parent, Path(profile.targets.frozen).name)
         if stage not in _KEPT_ACROSS_VERSIONS:

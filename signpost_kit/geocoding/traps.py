@@ -15,7 +15,7 @@ from signpost_kit.geocoding.lookups import Finder
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COLUMNS", "STATUSES", "Targets", "adversarial_text", "find_targets"]
+__all__ = ["COLUMNS", "STATUSES", "Targets", "adversarial_text", "find_targets", "released_targets"]
 
 STATUSES = ("found", "nothing", "not kept", "not asked", "failed", "no text")
 """What became of a group's text: a target; nothing found; not among the kept answers; nothing to ask, or the server
@@ -88,6 +88,39 @@ def find_targets(
     return Targets(tuple(group for group, _ in judged), table, tuple(found.values()))
 
 
+def released_targets(groups: Sequence[Group]) -> pd.DataFrame:
+    """The `targets` table of groups whose traps are known already (a release): no text is looked up."""
+    from signpost_kit.geo import haversine_km
+
+    rows = []
+    for group in groups:
+        row = _plain_row(group)
+        trap = group.trap
+        if trap is None:
+            row |= {"status": "nothing", "reason": "the release names no target; stays without a trap"}
+        else:
+            row |= {
+                "status": "found",
+                "name": trap.name,
+                "trap_lat": trap.lat,
+                "trap_lon": trap.lon,
+                "candidates": 1,
+            }
+            row |= {"query": trap.query, "geocoder": trap.geocoder or "release", "origin": "release"}
+            row["km_from_photo"] = float(haversine_km(group.lat, group.lon, trap.lat, trap.lon))
+        rows.append(row)
+    return _frame(rows)
+
+
+def _plain_row(group: Group) -> dict[str, Any]:
+    """What a row of the table says before anything is looked up."""
+    row: dict[str, Any] = dict.fromkeys(COLUMNS, "")
+    row |= {"dataset": group.dataset, "group_id": group.group_id, "source_id": group.source_id}
+    row |= {"text": adversarial_text(group), "lat": group.lat, "lon": group.lon}
+    row |= {"candidates": 0, "homonyms": 0, "ambiguous": False}
+    return row | dict.fromkeys(("trap_lat", "trap_lon", "farthest_km", "km_from_photo"), float("nan"))
+
+
 def _look_up(texts: Sequence[str], finder: Finder, *, progress: bool) -> dict[str, Entry | LookupFailed]:
     """One after the other: a server is asked at its pace, and the gazetteer is quicker than a pool."""
     from signpost_kit.mapping import map_items
@@ -112,11 +145,7 @@ def _may_go_well(answer: Entry | LookupFailed) -> bool:
 def _judge(group: Group, finder: Finder, entry: Entry | LookupFailed | None) -> tuple[Group, dict[str, Any]]:
     """The group with its trap, and its row of the table."""
     text = adversarial_text(group)
-    row: dict[str, Any] = dict.fromkeys(COLUMNS, "")
-    row |= {"dataset": group.dataset, "group_id": group.group_id, "source_id": group.source_id, "text": text}
-    row |= {"lat": group.lat, "lon": group.lon}
-    row |= {"candidates": 0, "homonyms": 0, "ambiguous": False}
-    row |= dict.fromkeys(("trap_lat", "trap_lon", "farthest_km", "km_from_photo"), float("nan"))
+    row = _plain_row(group)
     if not isinstance(entry, Entry):
         row["status"], row["reason"] = _without(entry)
         return replace(group, trap=None), row

@@ -22,6 +22,9 @@ def evaluation(run: Run) -> None:
     from signpost_kit.models.embedded import prepare
 
     options, models = run.profile.evaluation, run.profile.models
+    if options.stored_only:
+        _take_stock(run)
+        return
     prepare(models)
     with recording(run, "evaluation") as record, run.store() as store:
         summary = evaluate(
@@ -57,6 +60,22 @@ def evaluation(run: Run) -> None:
             run.save_table("costs", pd.DataFrame(list(summary.costs)))
 
 
+def _take_stock(run: Run) -> None:
+    """Ask nothing: note what the store holds."""
+    with recording(run, "evaluation") as record, run.store() as store:
+        replies = store.predictions(run.profile.evaluation.task)
+        if replies.empty:
+            raise DataError(
+                f"the run {run.name!r} holds no replies and may ask nothing (evaluation.stored_only): import "
+                "some with `signpost import`, or set evaluation.stored_only to false"
+            )
+        statuses = replies["status"].astype(str).value_counts()
+        record.counts |= {"models": int(replies["model"].nunique()), "requests": len(replies), "asked": 0}
+        record.counts |= {"reused": len(replies), "ok": int(statuses.get("ok", 0))}
+        record.counts |= {f"status_{name}": int(n) for name, n in statuses.items() if name != "ok"}
+        run.save_table("coverage", store.coverage())
+
+
 def scoring(run: Run) -> None:
     """Score the replies: every number with its coverage, both readings of failures, and an interval."""
     from signpost_kit.metrics import score_signpost
@@ -65,7 +84,9 @@ def scoring(run: Run) -> None:
     benchmark = run.benchmark()
     with recording(run, "scoring") as record, run.store() as store:
         sample = None if run.profile.evaluation.samples > 1 else 0
-        predictions = store.predictions(run.profile.evaluation.task, sample, models=run.profile.models)
+        asked = run.profile.evaluation
+        models = None if asked.stored_only else run.profile.models
+        predictions = store.predictions(asked.task, sample, models=models)
         predictions = _current(predictions, benchmark.to_frame())
         frames = score_signpost(
             predictions,

@@ -76,7 +76,10 @@ def passed_on(run: Run, stage: str) -> bool:
             record.counts |= dict(sorted(Counter(group.tier for group in ruled).items()))
             groups = tuple(ruled)
         if stage == "targets":
+            from signpost_kit.geocoding.traps import released_targets
+
             record.counts["geocoded"] = sum(group.trap is not None for group in groups)
+            run.save_table("targets", released_targets(groups))
         if stage == "synthesis":
             record.counts["pictures"] = sum(variant in group.images for group in groups for variant in VARIANTS)
         save_groups(run, stage, groups)
