@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from signpost_kit.editing.ribbon import Ribbon, ribbon_of
 from signpost_kit.errors import DataError
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from signpost_kit.benchmark.groups import Group
 
-__all__ = ["MIN_SIDE", "Unpaintable", "Window", "dilation_of", "edit_mask", "place_text", "quad_of"]
+__all__ = ["MIN_SIDE", "Unpaintable", "Window", "dilation_of", "edit_mask", "place_text", "quad_of", "quad_size"]
 
 MIN_SIDE = 6.0
 """Pixels that the shorter side of a text must have to be painted."""
@@ -37,6 +38,8 @@ class Window:
     left: int
     top: int
     dilation: int
+    ribbon: Ribbon | None = None
+    """The band of a curved text, in crop pixels; `quad` is then the smallest rectangle around it."""
 
     @property
     def slices(self) -> tuple[slice, slice]:
@@ -46,8 +49,8 @@ class Window:
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height of the text in pixels, along its own axes."""
-        return quad_size(self.quad)
+        """Width and height of the text in pixels, along its own axes (its own curve)."""
+        return self.ribbon.size if self.ribbon is not None else quad_size(self.quad)
 
 
 def quad_size(quad: np.ndarray) -> tuple[float, float]:
@@ -61,7 +64,8 @@ def quad_size(quad: np.ndarray) -> tuple[float, float]:
 def quad_of(polygon: Sequence[Sequence[float]]) -> np.ndarray:
     """Four corners, clockwise from the text's top left, of a polygon.
 
-    Polygons of more than four corners (curved text) become their smallest rectangle.
+    Polygons of more than four corners become their smallest rectangle (what follows their curve is
+    :func:`.ribbon.ribbon_of`).
 
     Raises
     ------
@@ -124,7 +128,10 @@ def place_text(shape: tuple[int, ...], polygon: Sequence[Sequence[float]]) -> Wi
     import numpy as np
 
     quad = quad_of(polygon)
-    grow = dilation_of(quad)
+    ribbon = ribbon_of(polygon)
+    if ribbon is not None and ribbon.size[1] < MIN_SIDE:
+        raise Unpaintable(f"the text is {ribbon.size[1]:.0f} pixels high, at least {MIN_SIDE:.0f} are needed")
+    grow = dilation_of(quad) if ribbon is None else int(min(8, max(2, round(min(ribbon.size) / 8))))
     height, width = shape[:2]
     margin = 2 * grow + 3
     left, top = (int(v) for v in np.floor(quad.min(axis=0)) - margin)
@@ -134,12 +141,17 @@ def place_text(shape: tuple[int, ...], polygon: Sequence[Sequence[float]]) -> Wi
         raise Unpaintable("the polygon lies outside the picture")
     local = quad - (left, top)
     inner = np.zeros((bottom - top, right - left), dtype=np.uint8)
-    cv2.fillConvexPoly(inner, np.round(local).astype(np.int32), 255)
+    if ribbon is None:
+        cv2.fillConvexPoly(inner, np.round(local).astype(np.int32), 255)
+    else:
+        ribbon = ribbon.moved(-left, -top)
+        outline = np.concatenate([ribbon.top, ribbon.bottom[::-1]])
+        cv2.fillPoly(inner, [np.round(outline).astype(np.int32)], (255,))
     if np.count_nonzero(inner) < MIN_SIDE**2:
         raise Unpaintable("the polygon lies outside the picture")
     kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * grow + 1, 2 * grow + 1))
     mask = cv2.dilate(inner, kernel)
-    return Window(local, mask > 0, inner > 0, left, top, grow)
+    return Window(local, mask > 0, inner > 0, left, top, grow, ribbon)
 
 
 def edit_mask(shape: tuple[int, ...], group: Group) -> np.ndarray:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from signpost_kit.editing.base import Unpaintable, Window
+from signpost_kit.editing.base import Unpaintable, Window, quad_size
+from signpost_kit.editing.fill import cloned, from_plate, joined, plate_pixels
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,15 +36,32 @@ class Removed:
     stroke: float
     """Mean width of the letters' strokes, pixels."""
     method: str
-    """`surface` (a plain plate) or `inpaint` (a structured ground)."""
+    """`surface`, `plate`, `clone` or `inpaint`: how the ground was filled in, see :func:`remove_text`."""
 
 
-def remove_text(crop: np.ndarray, window: Window, rng: np.random.Generator) -> Removed:
+def remove_text(
+    crop: np.ndarray,
+    window: Window,
+    rng: np.random.Generator,
+    *,
+    around: tuple[np.ndarray, tuple[int, int], np.ndarray] | None = None,
+    thorough: int = 0,
+) -> Removed:
     """Take the letters out of a crop.
 
-    The ground is a smooth surface (second order in x and y) fitted to the pixels that are not ink; where the sign
-    is no plain plate, the ink is filled from its rim instead (OpenCV, Telea). Grain of the measured strength is
-    added.
+    Only the letters and their soft rims are filled, not the whole outline: with a smooth surface (second order in
+    x and y) where the sign is a plain plate; with the plate's own colour where the plate is plain but what lies
+    around it is not (`plate`); with pieces of the same ground from nearby, joined by Poisson blending, on a rough
+    ground (`clone`); else from the rim (`inpaint`: OpenCV, Telea). Grain of the measured strength is added.
+
+    Parameters
+    ----------
+    around
+        The crop's surroundings to take pieces from: picture, the crop's row and column in it, and (bool) what no
+        piece may be taken from. None: nothing is cloned.
+    thorough
+        0: what was measured as ink. 1: more around it. 2: the whole outline. For attempts after one in which the
+        old text was still read.
 
     Raises
     ------
@@ -56,21 +74,58 @@ def remove_text(crop: np.ndarray, window: Window, rng: np.random.Generator) -> R
     picture = crop.astype(np.float32)
     ink, surface = _split(picture, window)
     blur, stroke = _edges(picture, ink, surface, window)
-    reach = int(np.ceil(1.5 + 2.0 * min(blur, 2.5)))
+    reach = int(np.ceil(1.5 + 2.0 * min(blur, 2.5))) + 2 * min(thorough, 1)
     ring = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1, 2 * reach + 1))
     hole = np.where(window.mask, cv2.dilate(ink.astype(np.uint8), ring), 0).astype(np.uint8)
     ground, spread = _ground(picture, surface, hole, window)
     noise = _grain(picture, ground)
-    if spread <= _SMOOTH:
-        filled, method = _level(picture, surface, ground & window.mask), "surface"
-    else:
-        filled, method = cv2.inpaint(crop, hole, 3, cv2.INPAINT_TELEA).astype(np.float32), "inpaint"
+    colour, sign = _colours(picture, ink, surface, window)
+    filled, method = _filled(
+        crop, picture, window, ink=ink, surface=surface, hole=hole, ground=ground, spread=spread, around=around
+    )
+    if thorough > 1:
+        hole = np.where(window.inner | (hole > 0), 1, 0).astype(np.uint8)
+        filled, method = joined(picture, _level(picture, surface, ground & window.mask), hole), "surface"
     weight = _feather(hole, window.mask)[..., None]
-    grain = _noise(picture.shape, noise, rng)
+    grain = _noise(picture.shape, 0.0 if method == "clone" else noise, rng)
     mixed = picture + (filled + grain - picture) * weight
     result = np.where(window.mask[..., None], np.clip(np.rint(mixed), 0, 255), picture).astype(np.uint8)
-    colour, ground = _colours(picture, ink, surface, window)
-    return Removed(result, ink, colour, ground, noise, blur, stroke, method)
+    return Removed(result, ink, colour, sign, noise, blur, stroke, method)
+
+
+def _filled(
+    crop: np.ndarray,
+    picture: np.ndarray,
+    window: Window,
+    *,
+    ink: np.ndarray,
+    surface: np.ndarray,
+    hole: np.ndarray,
+    ground: np.ndarray,
+    spread: float,
+    around: tuple[np.ndarray, tuple[int, int], np.ndarray] | None,
+) -> tuple[np.ndarray, str]:
+    """The crop with its hole filled in the way that suits its ground, and the way's name."""
+    import cv2
+    import numpy as np
+
+    if spread <= _SMOOTH:
+        return _level(picture, surface, ground & window.mask), "surface"
+    free = hole == 0
+    plate = plate_pixels(picture, ink, free, window.inner)
+    if plate is not None:
+        return joined(picture, from_plate(picture, plate), hole, trusted=plate), "plate"
+    if around is not None:
+        context, offset, blocked = around
+        blocked = blocked.copy()
+        part = blocked[offset[0] : offset[0] + hole.shape[0], offset[1] : offset[1] + hole.shape[1]]
+        part |= hole > 0
+        piece = cloned(
+            picture, hole, context.astype(np.float32), offset=offset, blocked=blocked, tall=min(window.size)
+        )
+        if piece is not None:
+            return piece, "clone"
+    return cv2.inpaint(crop, hole, 3, cv2.INPAINT_TELEA).astype(np.float32), "inpaint"
 
 
 def _split(picture: np.ndarray, window: Window) -> tuple[np.ndarray, np.ndarray]:
@@ -140,8 +195,7 @@ def _letter_parts(cluster: np.ndarray, window: Window) -> int:
 
     height = min(window.size)
     count, parts, stats, _ = cv2.connectedComponentsWithStats(cluster.astype(np.uint8), connectivity=4)
-    border = window.mask & ~(cv2.erode(window.mask.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0)
-    outside = set(np.unique(parts[border]).tolist())
+    outside = set(np.unique(parts[_rim(window.mask, 1)]).tolist())
     found = 0
     for part in range(1, count):
         side = max(stats[part, cv2.CC_STAT_WIDTH], stats[part, cv2.CC_STAT_HEIGHT])
@@ -151,7 +205,9 @@ def _letter_parts(cluster: np.ndarray, window: Window) -> int:
 
 
 def _own_ink(ink: np.ndarray, window: Window) -> np.ndarray:
-    """Only what belongs to the text: parts that reach into the polygon, not frames that merely touch its rim."""
+    """Only what belongs to the text: parts that reach into the polygon, not frames that merely touch its rim, nor
+    what goes on beyond the window along a good part of it (a plate's edge, a wall).
+    """
     import cv2
     import numpy as np
 
@@ -161,9 +217,55 @@ def _own_ink(ink: np.ndarray, window: Window) -> np.ndarray:
         return ink
     total = np.bincount(parts[ink], minlength=count)
     inner = np.bincount(parts[ink & window.inner], minlength=count)
-    keep = inner * 2 >= total
+    leaving = np.bincount(parts[ink & _rim(window.mask, 1)], minlength=count)
+    away = (leaving > 0.6 * min(window.size)) & (inner < 0.82 * total) | (leaving > 3.0 * min(window.size))
+    for part in np.flatnonzero((leaving > 0) & (inner * 2 >= total) & ~away)[1:]:
+        away[part] = _runs_through(parts == part, window)
+    keep = (inner * 2 >= total) & ~away
+    keep[0] = away[0] = False
+    own = keep[parts]
+    return own | _cut_off(away[parts], window) if away.any() else own
+
+
+def _runs_through(part: np.ndarray, window: Window) -> bool:
+    """Whether ink goes on beyond both ends of the text: a rim, a line under it, the edge of a roof."""
+    import numpy as np
+
+    quad = window.quad
+    width, height = quad_size(quad)
+    axis = (quad[1] - quad[0]) / max(width, 1.0) if width >= height else (quad[3] - quad[0]) / max(height, 1.0)
+    ys, xs = np.nonzero(part)
+    along = xs * axis[0] + ys * axis[1]
+    return float(np.ptp(along)) >= max(width, height) + 2 * window.dilation - 4
+
+
+def _cut_off(joined_ink: np.ndarray, window: Window) -> np.ndarray:
+    """Letters that touch a frame: what is left of their common ink when all near the outline is cut away."""
+    import cv2
+    import numpy as np
+
+    low = min(window.size)
+    edge = max(2, round(0.07 * low))
+    core = cv2.erode(window.inner.astype(np.uint8), np.ones((2 * edge + 1, 2 * edge + 1), np.uint8)) > 0
+    count, labels, stats, _ = cv2.connectedComponentsWithStats((joined_ink & core).astype(np.uint8), connectivity=8)
+    parts: np.ndarray = np.asarray(labels)
+    touching = np.bincount(parts[joined_ink & core & _rim(core, 1)], minlength=count)
+    around = stats[:, cv2.CC_STAT_WIDTH] + stats[:, cv2.CC_STAT_HEIGHT]
+    # A letter stands on the cut with one side at most; what reaches in from outside lies along it.
+    keep = (touching <= 0.85 * low) & (touching <= 0.6 * around) & (stats[:, cv2.CC_STAT_HEIGHT] >= 0.35 * low)
     keep[0] = False
-    return keep[parts]
+    # The letters' own ends beside the cut.
+    found = cv2.dilate(keep[parts].astype(np.uint8), np.ones((2 * edge + 1, 2 * edge + 1), np.uint8)) > 0
+    return found & joined_ink & window.inner if keep.any() else np.zeros_like(joined_ink)
+
+
+def _rim(area: np.ndarray, width: int) -> np.ndarray:
+    """The outermost pixels of an area."""
+    import cv2
+    import numpy as np
+
+    side = 2 * width + 1
+    return area & ~(cv2.erode(area.astype(np.uint8), np.ones((side, side), np.uint8)) > 0)
 
 
 def _threshold(distance: np.ndarray, inner: np.ndarray) -> float:

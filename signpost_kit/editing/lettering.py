@@ -1,31 +1,43 @@
-"""Writing a text into a quadrilateral: font by script, weight by stroke, size and squeeze by the room there is."""
+"""Writing a text where another one stood: layout by the room there is, size and weight by what was measured."""
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from signpost_kit.editing.base import Unpaintable, quad_size
-from signpost_kit.errors import DataError
-from signpost_kit.fonts import load_font, missing_glyphs, script_of, scripts_in
+from signpost_kit.editing.glyphs import WIDE, Glyphs, block, column, runs_of, slanted, split_text, weight_for
+from signpost_kit.editing.ribbon import Ribbon, lay
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Lettering", "letter", "runs_of", "text_frame"]
+__all__ = ["Lettering", "Look", "letter", "runs_of"]
 
-_EM = 96  # pixels at which letters are drawn before they are scaled: few sizes, so fonts are loaded once
-_BASELINE = 2 * _EM  # row of the drawing on which letters stand
-_CAPITAL = 0.714  # height of Noto's capitals, em
-_WEIGHTS = (300, 400, 500, 600, 700, 800, 900)
-_CASED = frozenset({"Latin", "Greek", "Cyrillic"})
-_WIDE = frozenset({"Han", "Japanese", "Hangul"})
 _NARROWEST = 0.62  # horizontal squeeze that still reads well
+_PLAIN_NARROWEST = 0.75  # the same when an earlier attempt was not read
 _SMALLEST = 0.42  # of the original's height
 _LEAST_HEIGHT = 6.5  # pixels of a capital, unless the original's are smaller
 _LEAST_AT_ALL = 4.5
+_MOST_LINES = 3
 _SUPER = 3  # samples per pixel and axis
+_WHOLE = (0.02, 0.06, 0.98, 0.94)  # of the room: where plain letters stand
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the original's letters stood in their outline (:func:`signpost_kit.editing.measure.look_of`)."""
+
+    frame: tuple[float, float, float, float] = (0.05, 0.1, 0.95, 0.9)
+    """Left, top, right and bottom of the letters as shares of the outline (0..1)."""
+    rows: tuple[tuple[float, float], ...] = ()
+    """Top and bottom of each line, when there are several."""
+    columns: tuple[tuple[float, float], ...] = ()
+    """Left and right of each column, when there are several (text running down)."""
+    slant: float = 0.0
+    """Lean to the right, pixels a pixel of height; 0 upright."""
+    left: bool = False
+    """Whether lines begin at the left edge of their room instead of standing in its middle."""
 
 
 @dataclass(frozen=True)
@@ -41,44 +53,43 @@ class Lettering:
     squeeze: float
     """Horizontal scale, 1 = as the font is."""
     layout: str
-    """`line`, `stacked` (one letter below the other) or `turned` (a line running down)."""
+    """`line`, `lines`, `stacked` (one letter below the other), `turned` (a line running down) or `curved`."""
+    lines: int = 1
+    """How many lines or columns the text was broken into."""
 
 
 @dataclass(frozen=True)
-class _Glyphs:
-    """Letters at _EM pixels, cut to their ink."""
+class _Room:
+    """Where letters go, upright: what :func:`_layout` makes of an outline and a look."""
 
-    mask: np.ndarray
-    """float32, 0..1."""
-    top: int
-    """Row of the capitals' top (or of the ink's, in scripts without capitals)."""
-    bottom: int
-    """Row below the baseline (or below the ink)."""
+    layout: str
+    quad: np.ndarray
+    size: tuple[float, float]
+    frame: tuple[float, float, float, float]
+    bands: tuple[tuple[float, float], ...]
+    """Of the lines, or of the columns, where the original had several."""
 
     @property
-    def body(self) -> int:
-        """Height that is to match that of the original's letters."""
-        return self.bottom - self.top
+    def stacked(self) -> bool:
+        return self.layout == "stacked"
 
+    @property
+    def letter_px(self) -> float:
+        """Height of the original's letters (in a column: their width)."""
+        across = self.size[0] if self.stacked else self.size[1]
+        if self.bands:
+            return sum(end - start for start, end in self.bands) / len(self.bands) * across
+        low, high = (self.frame[0], self.frame[2]) if self.stacked else (self.frame[1], self.frame[3])
+        return max(high - low, 0.3) * across
 
-def runs_of(text: str) -> list[tuple[str, str]]:
-    """Parts of a text by script: digits, blanks and punctuation go with what stands before (first: after) them.
-
-    Chinese characters beside kana are Japanese.
-    """
-    whole = script_of(text)
-    runs: list[tuple[str, str]] = []
-    for char in text:
-        script = (scripts_in(char) or ("",))[0]
-        if script == "Han" and whole == "Japanese":
-            script = "Japanese"
-        if runs and (script in ("", runs[-1][0])):
-            runs[-1] = (runs[-1][0], runs[-1][1] + char)
-        elif runs and runs[-1][0] == "":
-            runs[-1] = (script, runs[-1][1] + char)
-        else:
-            runs.append((script, char))
-    return [(script or whole, part) for script, part in runs]
+    @property
+    def pitch(self) -> float:
+        """From line to line as a multiple of the letters' height; 0 for one line."""
+        if len(self.bands) < 2:
+            return 0.0
+        across = self.size[0] if self.stacked else self.size[1]
+        step = (self.bands[-1][0] - self.bands[0][0]) / (len(self.bands) - 1) * across
+        return min(step / max(self.letter_px, 1.0), 2.5)
 
 
 def letter(
@@ -86,11 +97,17 @@ def letter(
     quad: np.ndarray,
     shape: tuple[int, int],
     *,
-    frame: tuple[float, float, float, float],
     stroke: float,
     blur: float,
+    frame: tuple[float, float, float, float] | None = None,
+    look: Look | None = None,
+    ribbon: Ribbon | None = None,
+    plain: int = 0,
 ) -> Lettering:
-    """Draw a text into a quadrilateral of a crop.
+    """Draw a text into a quadrilateral of a crop, or along a band of it.
+
+    A text that is too long for one line at the original's size goes on several where that makes its letters larger
+    and the room is high enough, or where the original had several; columns likewise. `\\n` in a text is a break.
 
     Parameters
     ----------
@@ -98,177 +115,124 @@ def letter(
         (4, 2) corners in crop pixels, clockwise from the text's own top left.
     shape
         Height and width of the crop.
-    frame
-        Left, top, right and bottom of the original's letters as shares of the quadrilateral (0..1).
     stroke
         Width of the original's strokes in pixels; the font's weight is chosen to come close.
     blur
         Softness of the original's edges (sigma, pixels).
+    frame, look
+        Where the original's letters stood, and how; `frame` alone stands for a look of one upright line.
+    ribbon
+        The band that the text follows, in crop pixels; its letters fill it as they would a straight strip.
+    plain
+        0: as measured. 1: upright, sharper, of medium weight, less squeezed. 2: also as large as the room allows,
+        and Latin letters in a column stand upright. For attempts after one that was not read.
 
     Raises
     ------
     Unpaintable
         A letter has no glyph, or the text does not fit.
     """
-    import cv2
-    import numpy as np
-
     if not text.strip():
         raise Unpaintable("there is no text to write")
-    runs = runs_of(text)
-    layout, quad, frame = _layout(text, runs, quad, frame)
-    width, height = quad_size(quad)
-    box_height = max(frame[3] - frame[1], 0.3) * height
-    box_width = max(frame[2] - frame[0], 0.3) * width
-    weight = _weight(runs, stroke, box_height if layout != "stacked" else box_width)
-    glyphs = _drawn(runs, weight, layout)
-    # In a column the letters' width decides their size, in a line their height.
-    size = box_width if layout == "stacked" else box_height
-    scale, squeeze = _fit(glyphs, size, width, height, layout=layout, text=text)
-    letters = _placed(glyphs, scale, squeeze, size=(width, height), frame=frame)
-    canvas_h, canvas_w = letters.shape
-    corners = np.array([[0, 0], [canvas_w, 0], [canvas_w, canvas_h], [0, canvas_h]], dtype=np.float32)
-    # Pixel centres: canvas sample i stands at (i + 0.5) / _SUPER.
-    matrix = cv2.getPerspectiveTransform(corners - 0.5, quad.astype(np.float32))
-    soft = cv2.GaussianBlur(letters, (0, 0), 0.5 * _SUPER * 0.8)
-    alpha = cv2.warpPerspective(soft, matrix, (shape[1], shape[0]), flags=cv2.INTER_LINEAR)
-    if blur > 0.55:
-        alpha = cv2.GaussianBlur(alpha, (0, 0), min(float(np.sqrt(blur**2 - 0.25)), 0.1 * size + 0.3))
+    look = look or Look(frame or Look.frame)
+    runs = runs_of(text.replace("\n", " "))
+    room = _layout(text, quad, look, ribbon, plain)
+    weight = weight_for(runs, stroke, room.letter_px)
+    if plain:
+        weight = min(max(weight, 500), 700)
+        blur = min(blur, 0.7)
+    glyphs, scale, squeeze, count = _choose(text, room, weight, look, plain)
+    if squeeze < 0.85:  # squeezed letters have thinner stems than the font's: a heavier one makes up for that
+        heavier = weight_for(runs, stroke * 2 / (1 + squeeze), room.letter_px)
+        if heavier > weight:
+            weight = heavier
+            glyphs, scale, squeeze, count = _choose(text, room, weight, look, plain)
+    letters = _placed(glyphs, scale, squeeze, room, left=look.left and not room.stacked)
+    alpha = _laid(letters, room, ribbon, shape, blur=blur)
     scripts = tuple(dict.fromkeys(script for script, _ in runs))
-    return Lettering(np.clip(alpha, 0, 1), scripts, weight, glyphs.body * scale, squeeze, layout)
+    layout = "lines" if room.layout == "line" and count > 1 else room.layout
+    return Lettering(alpha, scripts, weight, glyphs.line * scale, squeeze, layout, count)
 
 
-def text_frame(ink: np.ndarray, quad: np.ndarray) -> tuple[float, float, float, float]:
-    """Where the letters lie in their quadrilateral: left, top, right, bottom as shares of it (0..1)."""
-    import cv2
+def _layout(text: str, quad: np.ndarray, look: Look, ribbon: Ribbon | None, plain: int) -> _Room:
     import numpy as np
 
-    width, height = (max(round(v), 4) for v in quad_size(quad))
-    corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], dtype=np.float32)
-    matrix = cv2.getPerspectiveTransform(quad.astype(np.float32), corners)
-    flat = cv2.warpPerspective(ink.astype(np.float32), matrix, (width, height), flags=cv2.INTER_LINEAR)
-    rows, columns = flat.mean(axis=1), flat.mean(axis=0)
-    # Rows with little ink are tails, accents or a neighbouring line; the letters' bodies decide.
-    ys = np.nonzero(rows > 0.2 * max(float(np.percentile(rows, 95)), 1e-6))[0]
-    xs = np.nonzero(columns > 0.02)[0]
-    if not len(ys) or not len(xs):
-        return 0.05, 0.1, 0.95, 0.9
-    return xs[0] / width, ys[0] / height, (xs[-1] + 1) / width, (ys[-1] + 1) / height
-
-
-def _layout(
-    text: str, runs: list[tuple[str, str]], quad: np.ndarray, frame: tuple[float, float, float, float]
-) -> tuple[str, np.ndarray, tuple[float, float, float, float]]:
-    import numpy as np
-
+    frame = look.frame if plain < 2 else _WHOLE
+    if ribbon is not None:
+        return _Room("curved", quad, ribbon.size, frame, ())
     width, height = quad_size(quad)
+    wide = all(script in WIDE for script, _ in runs_of(text))
     if height < 1.6 * width or len(text) < 2:
-        return "line", quad, frame
-    if all(script in _WIDE for script, _ in runs):
-        return "stacked", quad, frame
+        return _Room("line", quad, (width, height), frame, look.rows if plain < 2 else ())
+    if wide or (plain >= 2 and len(text) * 0.5 * width < height):
+        return _Room("stacked", quad, (width, height), frame, look.columns if plain < 2 else ())
     left, top, right, bottom = frame
-    # The line's own top left is the column's top right; it runs down.
-    return "turned", np.roll(quad, -1, axis=0), (top, 1 - right, bottom, 1 - left)
+    # The line's own top left is the column's top right; it runs down, and the next line stands left of it.
+    turned = tuple((1 - end, 1 - start) for start, end in reversed(look.columns)) if plain < 2 else ()
+    return _Room("turned", np.roll(quad, -1, axis=0), (height, width), (top, 1 - right, bottom, 1 - left), turned)
 
 
-@functools.lru_cache(maxsize=128)
-def _stroke_share(script: str, weight: int) -> float:
-    """Stroke width of a script's font as a share of its letters' height."""
-    sample = {"Han": "国永", "Japanese": "国永", "Hangul": "한국"}.get(script, "HEROU")
-    font_script = script if script in _WIDE else "Latin"
-    import cv2
-
-    mask = _raster(((font_script, sample),), weight).mask
-
-    solid = (mask > 0.5).astype("uint8")
-    outlines, _ = cv2.findContours(solid, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
-    length = sum(cv2.arcLength(line, True) for line in outlines)
-    return 2.0 * (float(solid.sum()) + 0.5 * length) / max(length, 1.0) / mask.shape[0]
-
-
-def _weight(runs: list[tuple[str, str]], stroke: float, height: float) -> int:
-    script = runs[0][0]
-    wanted = stroke / max(height, 1.0)
-    return min(_WEIGHTS, key=lambda w: abs(_stroke_share(script, w) - wanted))
-
-
-def _drawn(runs: list[tuple[str, str]], weight: int, layout: str) -> _Glyphs:
-    import numpy as np
-
-    if layout != "stacked":
-        return _raster(tuple(runs), weight)
-    chars = [(script, char) for script, part in runs for char in part if not char.isspace()]
-    column = np.concatenate([_square(_raster(((script, char),), weight).mask) for script, char in chars], axis=0)
-    return _Glyphs(column, 0, column.shape[0])
-
-
-def _square(tile: np.ndarray) -> np.ndarray:
-    """A letter in the middle of a square of one em and a little room."""
-    import numpy as np
-
-    side = round(_EM * 1.06)
-    result = np.zeros((side, _EM), dtype=np.float32)
-    tile = tile[:side, :_EM]
-    y, x = (side - tile.shape[0]) // 2, (_EM - tile.shape[1]) // 2
-    result[y : y + tile.shape[0], x : x + tile.shape[1]] = tile
-    return result
-
-
-@functools.lru_cache(maxsize=256)
-def _raster(runs: tuple[tuple[str, str], ...], weight: int) -> _Glyphs:
-    """Letters of all runs on one baseline, cut to their ink (capitals' height at least)."""
-    import numpy as np
-    from PIL import Image, ImageDraw
-
-    fonts = []
-    for script, part in runs:
+def _choose(text: str, room: _Room, weight: int, look: Look, plain: int) -> tuple[Glyphs, float, float, int]:
+    """Letters in as many lines as suit best, their vertical scale and horizontal squeeze, and that number."""
+    fixed = [line for line in text.split("\n") if line.strip()]
+    if len(fixed) > 1:
+        counts = [len(fixed)]
+    else:
+        counts = list(range(1, 2 if room.layout == "curved" else max(_MOST_LINES, len(room.bands)) + 1))
+    best: tuple[Glyphs, float, float, int] | None = None
+    merit, why = 0.0, None
+    for count in counts:
+        parts = fixed if len(fixed) > 1 else split_text(text.strip(), count)
+        if parts is None:
+            break
+        if room.stacked:
+            made = column(parts, weight, pitch=room.pitch)
+        else:
+            made = slanted(block(parts, weight, pitch=room.pitch, left=look.left), 0.0 if plain else look.slant)
         try:
-            if lost := missing_glyphs(part, script):
-                raise Unpaintable(f"the {script} font has no glyph for {lost!r}")
-            fonts.append(load_font(part, _EM, weight, script))
-        except DataError as error:
-            raise Unpaintable(str(error)) from error
-    lengths = [font.getlength(part) for font, (_, part) in zip(fonts, runs, strict=True)]
-    pad = _EM // 2
-    image = Image.new("L", (round(sum(lengths)) + 2 * pad, _BASELINE + _EM), 0)
-    pen = ImageDraw.Draw(image)
-    x = float(pad)
-    for font, (_, part), length in zip(fonts, runs, lengths, strict=True):
-        pen.text((x, _BASELINE), part, font=font, fill=255, anchor="ls")
-        x += length
-    array = np.asarray(image, dtype=np.float32) / 255.0
-    ys, xs = np.nonzero(array > 0.1)
-    if not len(ys):
-        raise Unpaintable("the text leaves no ink")
-    top, bottom = int(ys.min()), int(ys.max()) + 1
-    body = (top, bottom)
-    if any(script in _CASED for script, _ in runs):  # "nose" is not as high as "Nose", "gap" hangs below its line
-        body = (_BASELINE - round(_CAPITAL * _EM), _BASELINE)
-        top, bottom = min(top, body[0]), max(bottom, body[1])
-    mask = array[top:bottom, int(xs.min()) : int(xs.max()) + 1]
-    mask.setflags(write=False)
-    return _Glyphs(mask, body[0] - top, body[1] - top)
+            scale, squeeze = _fit(made, room, text=text, plain=plain, asked=len(fixed))
+        except Unpaintable as reason:
+            why = why or reason
+            continue
+        # How well it reads: high letters more than broad ones.
+        worth = scale * squeeze**0.5
+        several = len(room.bands) > 1
+        if best is None or worth > (1.02 if several else 1.2) * merit:
+            best, merit = (made, scale, squeeze, count), worth
+        # Letters as large as the original's and hardly squeezed: no reason to break the text any further.
+        if squeeze >= 0.85 and scale * made.line >= 0.85 * room.letter_px:
+            break
+    if best is None:
+        raise why or Unpaintable(f"{text!r} cannot be broken into lines")
+    return best
 
 
-def _fit(
-    glyphs: _Glyphs, size: float, width: float, height: float, *, layout: str, text: str
-) -> tuple[float, float]:
-    """Vertical scale and horizontal squeeze that bring the letters into the room there is."""
+def _fit(glyphs: Glyphs, room: _Room, *, text: str, plain: int, asked: int) -> tuple[float, float]:
+    """Vertical scale and horizontal squeeze that bring the letters into the room; `asked` lines share it."""
     tall, long = glyphs.mask.shape
-    if layout == "stacked":
-        scale = min(size / _EM, 0.95 * height / tall)
-        if scale * _EM < _least(size):
+    (width, height), size = room.size, room.letter_px
+    if room.stacked:
+        scale = min(size / glyphs.line, 0.95 * height / tall, width / long)
+        if scale * glyphs.line < _least(size / max(asked, 1)):
             raise Unpaintable(f"{text!r} does not fit into a column of {width:.0f} x {height:.0f} pixels")
         return float(scale), 1.0
-    # Letters may use nearly the whole quadrilateral, not only what the original's took.
-    scale = min(size / glyphs.body, height / tall)
-    squeeze = min(1.0, 0.95 * width / (long * scale))
-    if squeeze < _NARROWEST:
-        scale *= squeeze / _NARROWEST
-        squeeze = _NARROWEST
-    if scale * glyphs.body < _least(size):
+    # Letters may use nearly the whole room, not only what the original's took.
+    narrowest = _NARROWEST if not plain else _PLAIN_NARROWEST
+    scale = min(size / glyphs.line, height / tall)
+    # Where the original left a good part free, something else stands: a logo, an arrow.
+    spare = 0.12 if _fills(room.frame) else 0.06
+    squeeze = min(1.0, min(0.95, room.frame[2] - room.frame[0] + spare) * width / (long * scale))
+    if squeeze < narrowest:
+        scale *= squeeze / narrowest
+        squeeze = narrowest
+    if scale * glyphs.line < _least(size / max(asked, 1)):
         raise Unpaintable(f"{text!r} does not fit into {width:.0f} x {height:.0f} pixels")
     return float(scale), float(squeeze)
+
+
+def _fills(frame: tuple[float, float, float, float]) -> bool:
+    """Whether the original's letters took their outline from end to end."""
+    return frame[0] <= 0.1 and frame[2] >= 0.9
 
 
 def _least(size: float) -> float:
@@ -276,19 +240,13 @@ def _least(size: float) -> float:
     return max(_SMALLEST * size, min(_LEAST_HEIGHT, 0.9 * size), _LEAST_AT_ALL)
 
 
-def _placed(
-    glyphs: _Glyphs,
-    scale: float,
-    squeeze: float,
-    *,
-    size: tuple[float, float],
-    frame: tuple[float, float, float, float],
-) -> np.ndarray:
-    """The letters on a canvas of the quadrilateral's size (_SUPER samples a pixel), where the original's stood."""
+def _placed(glyphs: Glyphs, scale: float, squeeze: float, room: _Room, *, left: bool) -> np.ndarray:
+    """The letters on a canvas of the room's size (_SUPER samples a pixel), where the original's stood."""
     import cv2
     import numpy as np
 
-    canvas_w, canvas_h = (max(round(side * _SUPER), 8) for side in size)
+    frame = room.frame
+    canvas_w, canvas_h = (max(round(side * _SUPER), 8) for side in room.size)
     tall, long = glyphs.mask.shape
     new_w = min(canvas_w, max(1, round(long * scale * squeeze * _SUPER)))
     new_h = min(canvas_h, max(1, round(tall * scale * _SUPER)))
@@ -296,8 +254,32 @@ def _placed(
     letters = cv2.resize(np.ascontiguousarray(glyphs.mask), (new_w, new_h), interpolation=way)
     # The bodies' middle comes where the original's was; tails and accents go where they go.
     middle = (glyphs.top + glyphs.bottom) / 2 / tall * new_h
-    x = int(np.clip(round((frame[0] + frame[2]) / 2 * canvas_w - new_w / 2), 0, canvas_w - new_w))
+    start = frame[0] * canvas_w if left else (frame[0] + frame[2]) / 2 * canvas_w - new_w / 2
+    first = 0 if _fills(frame) else min(max(0, round((frame[0] - 0.03) * canvas_w)), canvas_w - new_w)
+    x = int(np.clip(round(start), first, canvas_w - new_w))
     y = int(np.clip(round((frame[1] + frame[3]) / 2 * canvas_h - middle), 0, canvas_h - new_h))
     canvas = np.zeros((canvas_h, canvas_w), dtype=np.float32)
     canvas[y : y + new_h, x : x + new_w] = letters
     return canvas
+
+
+def _laid(
+    letters: np.ndarray, room: _Room, ribbon: Ribbon | None, shape: tuple[int, int], *, blur: float
+) -> np.ndarray:
+    """A canvas of letters in its place in the crop, as soft as the original's."""
+    import cv2
+    import numpy as np
+
+    soft = cv2.GaussianBlur(letters, (0, 0), 0.5 * _SUPER * 0.8)
+    if ribbon is not None:
+        alpha = lay(soft, ribbon, shape)
+    else:
+        canvas_h, canvas_w = letters.shape
+        corners = np.array([[0, 0], [canvas_w, 0], [canvas_w, canvas_h], [0, canvas_h]], dtype=np.float32)
+        # Pixel centres: canvas sample i stands at (i + 0.5) / _SUPER.
+        matrix = cv2.getPerspectiveTransform(corners - 0.5, room.quad.astype(np.float32))
+        alpha = cv2.warpPerspective(soft, matrix, (shape[1], shape[0]), flags=cv2.INTER_LINEAR)
+    if blur > 0.55:
+        widest = 0.1 * room.letter_px + 0.3
+        alpha = cv2.GaussianBlur(alpha, (0, 0), min(float(np.sqrt(blur**2 - 0.25)), widest))
+    return np.clip(alpha, 0, 1)

@@ -109,7 +109,7 @@ def test_a_long_text_is_squeezed_then_made_smaller():
     assert 0.6 < middle.squeeze < 1.0 and middle.height == pytest.approx(short.height)
     assert long.height < short.height
     with pytest.raises(Unpaintable, match="does not fit"):
-        letter("A TEXT THAT IS FAR TOO LONG FOR THIS SIGN", quad, (50, 150), **options)
+        letter("A TEXT THAT IS FAR TOO LONG FOR THIS SIGN EVEN ON THREE LINES OF IT", quad, (50, 150), **options)
 
 
 def test_a_column_is_stacked_or_turned(draw_sign):
@@ -196,7 +196,7 @@ def test_a_polygon_that_reaches_over_the_edge(draw_sign):
         ({}, "there is no adversarial text"),
         ({"adversarial": "   "}, "there is no adversarial text"),
         ({"adversarial": "\U00012000\U00012001"}, "font"),
-        ({"adversarial": "A name that never ends and never fits on any sign of this street"}, "does not fit"),
+        ({"adversarial": "A name that never ends and never fits " * 4}, "does not fit"),
     ],
 )
 def test_a_text_that_cannot_be_written_is_a_recorded_failure(draw_sign, texts, reason):
