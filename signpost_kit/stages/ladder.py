@@ -23,7 +23,7 @@ def ladder(run: Run) -> None:
 
     options = run.profile.context.ladder
     with recording(run, "ladder") as record:
-        if run.profile.context.hints is None and run.profile.context.claims is None:
+        if "geocontext" not in run.profile.studies:
             record.counts |= {"sites": 0, "points": 0}
             return
         if run.profile.source.kind == RELEASE:
