@@ -23,7 +23,8 @@ import pandas as pd
 from signpost_kit.errors import DataError, SignpostError
 from signpost_kit.files import safe_name, storage_error, write_bytes, write_text
 from signpost_kit.frames import VARIANTS
-from signpost_kit.report_findings import coverage_rows, failed_replies, findings, headline
+from signpost_kit.report_context import context_facts, context_headline, context_sentences
+from signpost_kit.report_findings import Finding, coverage_rows, failed_replies, findings, headline
 from signpost_kit.report_outputs import Described, described, grouped
 from signpost_kit.stages import ORDER
 
@@ -83,6 +84,7 @@ class _Page:
         self.folder = run.dir / "report"
         self.kept: set[Path] = set()
         self.manifest = _json(run.dir / "manifest.json")
+        self.first = "signpost" in getattr(run.profile, "studies", ("signpost",))
         self.described = described(Path(run.root), getattr(run.profile, "studies", ("signpost",)))
 
     def content(self) -> dict[str, Any]:
@@ -100,11 +102,12 @@ class _Page:
             "name": run.name,
             "source": self._source(),
             "finished": str(self.manifest.get("finished", "")),
-            "headline": headline(found, radius_km=radius),
+            "headline": self._headline(found, radius),
             "findings": found,
+            "second": [*_try(lambda: context_sentences(run), [])[0]],
             "reading": "A failed reply is left out of scores and counted under Coverage.",
-            "facts": _facts(bench, scores),
-            "notes": list(dict.fromkeys(n for n in (no_scores, no_findings) if n)),
+            "facts": [*(_facts(bench, scores) if self.first else ()), *_try(lambda: context_facts(run), [])[0]],
+            "notes": list(dict.fromkeys(n for n in (no_scores, no_findings) if n and self.first)),
             "figures": grouped(self._figures()),
             "tables": grouped(self._tables()),
             "variants": VARIANTS,
@@ -121,6 +124,13 @@ class _Page:
             "profile": _text(run.dir / "profile.yml"),
         }
 
+    def _headline(self, found: list[Finding], radius: float) -> str:
+        """The first study's result where it was run, else the second's."""
+        second, _ = _try(lambda: context_headline(self.run), "")
+        if self.first or not second:
+            return headline(found, radius_km=radius)
+        return second
+
     def sweep(self) -> None:
         """Remove from report/ what an earlier report left and this one does not show."""
         for path in self.folder.glob("*/*"):
@@ -132,7 +142,14 @@ class _Page:
     def _source(self) -> str:
         source = getattr(self.run.profile, "source", None)
         kind = str(getattr(source, "kind", ""))
-        words = {"town": "on the built-in teaching set", "photos": "on a folder of photos"}
+        words = {
+            "town": "on the built-in teaching set",
+            "photos": "on a folder of photos",
+            "list": "on a list of photos",
+            "panoramas": "on a folder of panoramas",
+            "signpost-release": "on the released SIGNPOST-Bench",
+            "geocontext-release": "on the released GeoContext files",
+        }
         return words.get(kind, kind)
 
     def _with_text(self, scores: pd.DataFrame) -> pd.DataFrame:

@@ -221,3 +221,26 @@ def test_image_audit_counts_of_the_study_give_its_kappa():
     table = image_audit_table(audit)
     assert "429 of 429" in table.note and "agreement 80.0%" in table.note and "kappa 0.185" in table.note
     assert [[r.scores[c].value for c in ("keep", "drop")] for r in table.rows] == [[326, 65], [21, 17]]
+
+
+def test_the_reports_sentences_say_what_the_tables_say(run):
+    from signpost_kit.report_context import context_facts, context_headline, context_sentences
+
+    models = run.table("hint_models").set_index("model")
+    sentences = context_sentences(run)
+    assert len(sentences) == 6
+    leans = next(s for s in sentences if s.startswith("leans: ") and "hint's place" in s)
+    assert f"{models.loc['leans', 'hit']:.0%} [" in leans and f"{models.loc['leans', 'echo']:.0%} [" in leans
+    claims = run.table("claims").set_index(["model", "band"])
+    sharp = next(s for s in sentences if s.startswith("sharp: accepts"))
+    assert f"accepts {claims.loc[('sharp', 'all'), 'hit_rate']:.0%} of true claims" in sharp
+    assert context_headline(run).startswith(f"Answers name the place of a hint {models.loc['all', 'echo']:.0%}")
+    assert context_facts(run)[0]["value"] == f"{len(run.table('answers')):,}"
+
+
+def test_a_run_without_the_second_study_has_no_sentences(tmp_path):
+    from signpost_kit.report_context import context_headline, context_sentences
+    from signpost_kit.run import open_run
+
+    bare = open_run("tiny", str(tmp_path / "r"))
+    assert context_sentences(bare) == [] and context_headline(bare) == ""
