@@ -190,18 +190,11 @@ def evaluate(
     opened = _open(profile, _with_limit(sets, max_cost, batch), run_dir, retry)
     check_run(opened)
     check_keys(opened)
-    opened.ensure("evaluation")
-    entry = opened.stage_record("evaluation") or {}
-    counts = entry.get("counts", {})
-    print(", ".join(f"{key} {value}" for key, value in counts.items()) or "nothing to ask")
-    for item in entry.get("rejected", []):
-        _say(f"signpost: {item['item']} was not asked any further: {item['reason']}")
-    if "tables/costs.csv" in entry.get("outputs", []):
-        from signpost_kit.cli_estimate import show_costs
+    from signpost_kit.cli_evaluate import ask_all
 
-        print(show_costs(opened.table("costs").to_dict("records")))  # pyright: ignore[reportArgumentType]
+    complete = ask_all(opened, warn=_say)
     print(f"replies: {_near(opened.store_path)}")
-    if entry.get("rejected"):
+    if not complete:
         raise typer.Exit(1)
 
 
@@ -234,7 +227,7 @@ def models(
         raise typer.Exit(1)
 
 
-@app.command(epilog="Example: signpost estimate photos --set source.path=FOLDER --set models=[gpt-4o]")
+@app.command(epilog="Example: signpost estimate photos --set source.path=FOLDER --set models=[gpt-4o] --width 4")
 @_guarded
 def estimate(
     profile: ProfileArgument,
@@ -243,18 +236,28 @@ def estimate(
     run_dir: RunDirOption = "",
     retry: RetryOption = "",
     max_cost: MaxCostOption = None,
+    width: Annotated[
+        float, typer.Option("--width", metavar="POINTS", help="How wide a 95 % interval of WLA may be.")
+    ] = 5.0,
+    difference: Annotated[
+        float,
+        typer.Option("--difference", metavar="POINTS", help="How far apart two models are to be told apart."),
+    ] = 5.0,
 ) -> None:
-    """Say what a run will ask and cost, before the first paid request.
+    """Say what a run will ask and cost, before the first paid request, and how many scenes it needs.
 
     Pictures are built if they are not there; no model is asked.
     """
     from signpost_kit.cli_estimate import estimate_run, show
+    from signpost_kit.cli_planning import show_plan
     from signpost_kit.preflight import check_run
 
     opened = _open(profile, _with_limit(sets, max_cost), run_dir, retry)
     check_run(opened)
     frame, specs = estimate_run(opened)
     print(show(frame, specs, max_cost_usd=opened.profile.evaluation.max_cost_usd))
+    print()
+    print(show_plan(opened, width=width, difference=difference))
 
 
 @app.command()

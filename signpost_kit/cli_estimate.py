@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from signpost_kit.errors import ConfigError
@@ -26,6 +27,8 @@ Column = tuple[str, Callable[[Mapping[str, Any]], str]]
 def estimate_run(run: Run) -> tuple[pd.DataFrame, dict[str, ModelSpec]]:
     """The estimate of a run, one row per model of its profile, and what is known of those models.
 
+    It counts the coordinate question and every further task of the profile.
+
     Raises
     ------
     SignpostError
@@ -37,6 +40,7 @@ def estimate_run(run: Run) -> tuple[pd.DataFrame, dict[str, ModelSpec]]:
     from signpost_kit.models.catalogue import load_catalogue
     from signpost_kit.models.registry import get_model, model_names
     from signpost_kit.prompts import load
+    from signpost_kit.stages.tasks import task_plans
 
     profile, options = run.profile, run.profile.evaluation
     known = set(model_names())
@@ -53,12 +57,13 @@ def estimate_run(run: Run) -> tuple[pd.DataFrame, dict[str, ModelSpec]]:
         decoding=Decoding(options.temperature, options.max_tokens),
         samples=options.samples,
     )
+    requests = [*plan, *chain.from_iterable(task_plans(run).values())]
     specs = {name: spec for name, spec in load_catalogue(run.root).items() if name in profile.models}
     asked = {"retry": run.retry, "concurrency": options.concurrency}
     if not run.store_path.is_file():
-        return estimate(plan, specs, **asked), specs
+        return estimate(requests, specs, **asked), specs
     with ReplyStore(run.store_path, create=False) as store:
-        return estimate(plan, specs, store, **asked), specs
+        return estimate(requests, specs, store, **asked), specs
 
 
 def show(frame: pd.DataFrame, specs: Mapping[str, ModelSpec], *, max_cost_usd: float | None = None) -> str:

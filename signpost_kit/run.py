@@ -43,6 +43,9 @@ _TEXT_COLUMNS = (
     | {"detail", "script", "task", "prompt_hash", "image_hash", "key"}
     | {"site", "qid", "path", "context", "schema", "lang", "band", "ref_name", "name_en", "name_local", "auditor"}
     | {"answer_city", "area", "place", "level", "label", "trial_id", "image_id", "arm", "cand", "truth", "cont"}
+    | {"visual_evidence", "visual_region", "textual_evidence", "textual_region", "consistent", "trusted_source"}
+    | {"consistency_explanation", "trust_explanation", "visual", "conflict", "trusted", "final", "explanation"}
+    | {"visual_country", "textual_country", "final_country", "text_found", "texts", "languages"}
     | {"continent", "verdict", "raw", "evidence", "file", "kind", "example", "image", "ai_why", "human_reason"}
 )
 
@@ -263,7 +266,7 @@ _TABLE_STAGES = {
     **dict.fromkeys(("points", "ladder", "ladder_cells", "context_sites", "context_account"), "ladder"),
     **dict.fromkeys(("answers", "chains"), "hints"),
     **dict.fromkeys(("trials", "claims_asked"), "claims"),
-    **dict.fromkeys(("probing", "defense", "cross_task"), "probing"),
+    **{name: name for name in ("probing", "defense", "cross_task")},
 }
 
 

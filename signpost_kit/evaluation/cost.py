@@ -44,6 +44,12 @@ _OUTPUT = {
     "coordinate": 40,
     "probing": 350,
     "defense": 300,
+    "consistency": 80,
+    "country": 100,
+    "language": 120,
+    "audit_points": 1200,
+    "audit_contentious": 700,
+    "image_audit": 120,
 }  # tokens of a plain reply, until the first ones are there
 _THINKING = 900  # and of thinking before it; from a few hundred to many thousands, so a first guess and no more
 _LATENCY_S, _THINKING_LATENCY_S = 4.0, 20.0
@@ -105,8 +111,8 @@ def highest_price(specs: Mapping[str, ModelSpec]) -> Callable[[Request], float]:
     """
 
     @lru_cache(maxsize=4096)
-    def picture(model: str, path: Path) -> int:
-        counted = _picture_tokens(specs[model], path)
+    def picture(model: str, path: Path | None) -> int:
+        counted = 0 if path is None else _picture_tokens(specs[model], path)
         return _UNKNOWN_IMAGE if counted is None else counted
 
     def price(request: Request) -> float:
@@ -235,7 +241,8 @@ class _Took:
     paid_usd: float
     whole: dict[str, float]
     """Key -> input tokens, of replies for which one call was made and counted."""
-    output: list[float]
+    output: dict[str, float]
+    """Key -> output tokens."""
     latency: list[float]
 
 
@@ -247,7 +254,7 @@ def _took(mine: Sequence[Mapping[str, Any]]) -> _Took:
         statuses={row["key"]: row["status"] for row in current},
         paid_usd=sum(row["price_usd"] or 0.0 for row in mine),
         whole={row["key"]: row["input_tokens"] for row in whole},
-        output=[row["output_tokens"] for row in current if row["output_tokens"]],
+        output={row["key"]: row["output_tokens"] for row in current if row["output_tokens"]},
         latency=[row["latency_s"] for row in current if row["latency_s"]],
     )
 
@@ -268,7 +275,7 @@ def _estimate_model(
     row: dict[str, Any] = {
         "model": model,
         "requests": len(left),
-        "images": len({request.image_hash for request in left.values()}),
+        "images": len({request.image_hash for request in left.values() if request.image_path}),
         "done": len(questions) - len(left) - len(under_way),
         "paid_usd": took.paid_usd,
     }
@@ -300,8 +307,23 @@ def _tokens(
             text, images = text * real / (said + ruled), images * real / (said + ruled)
         basis = f"{len(known)} replies"
     if took.output:
-        output = sum(took.output) / len(took.output) * len(left)
+        output = _learned_output(left, spec, took.output, questions)
     return {"text_tokens": text, "image_tokens": images, "output_tokens": output, "basis": basis}
+
+
+def _learned_output(
+    left: Mapping[str, Request],
+    spec: ModelSpec | None,
+    output: Mapping[str, float],
+    questions: Mapping[str, Request],
+) -> float:
+    """Output tokens of what is left: like replies to the same task, else by the rule, corrected in proportion."""
+    known: dict[str, list[float]] = {}
+    for key, tokens in output.items():
+        known.setdefault(questions[key].task, []).append(tokens)
+    ratio = sum(output.values()) / sum(_output(questions[key], spec) for key in output)
+    mean = {task: sum(tokens) / len(tokens) for task, tokens in known.items()}
+    return sum(mean.get(request.task, ratio * _output(request, spec)) for request in left.values())
 
 
 def _money(left: Mapping[str, Request], spec: ModelSpec | None, row: Mapping[str, Any]) -> dict[str, float]:
@@ -362,12 +384,12 @@ def _output(request: Request, spec: ModelSpec | None) -> int:
 
 def _all_pictures(requests: Sequence[Request], spec: ModelSpec | None) -> float:
     """Tokens of all pictures; of many, an evenly spread sample is measured. NaN: no rule."""
-    if not requests:
+    if not any(request.image_path for request in requests):
         return 0.0
     if spec is None or spec.image_tokens == "unknown":
         return float("nan")
     step = max(1, len(requests) // _SAMPLE)
-    counted = [_picture_tokens(spec, request.image_path) for request in requests[::step]]
+    counted = [_picture_tokens(spec, r.image_path) if r.image_path else 0 for r in requests[::step]]
     known = [tokens for tokens in counted if tokens is not None]
     return sum(known) / len(known) * len(requests) if known else float("nan")
 

@@ -118,12 +118,63 @@ def _claim(text: str, prompt: str) -> Parsed:
     return Parsed(reply.status, reply.reason, form="claim", fields=fields)
 
 
+@register_task("audit_points")
+def _audit_points(text: str, prompt: str) -> Parsed:
+    from signpost_kit.parsing.audits import parse_points
+
+    reply = parse_points(text)
+    return Parsed(reply.status, reply.reason, form="audit", fields=reply.fields)
+
+
+@register_task("audit_contentious")
+def _audit_contentious(text: str, prompt: str) -> Parsed:
+    from signpost_kit.parsing.audits import parse_contentious
+
+    reply = parse_contentious(text)
+    return Parsed(reply.status, reply.reason, form="audit", fields=reply.fields)
+
+
+@register_task("image_audit")
+def _image_audit(text: str, prompt: str) -> Parsed:
+    from signpost_kit.parsing.audits import parse_image_audit
+
+    reply = parse_image_audit(text)
+    return Parsed(reply.status, reply.reason, form="audit", fields=reply.fields)
+
+
+@register_task("consistency")
+def _consistency(text: str, prompt: str) -> Parsed:
+    from signpost_kit.parsing.cross_task import parse_consistency
+
+    return _adopt(parse_consistency(_without_question(text, prompt)), structured=True)
+
+
+@register_task("country")
+def _country(text: str, prompt: str) -> Parsed:
+    from signpost_kit.parsing.cross_task import parse_country
+
+    return _adopt(parse_country(_without_question(text, prompt)), structured=True)
+
+
+@register_task("language")
+def _language(text: str, prompt: str) -> Parsed:
+    from signpost_kit.parsing.cross_task import parse_language
+
+    return _adopt(parse_language(_without_question(text, prompt)), structured=True)
+
+
 @functools.lru_cache(maxsize=64)
 def _examples(prompt: str) -> tuple[tuple[float, float], ...]:
     """The positions that a prompt shows as examples."""
     from signpost_kit.parsing.pairs import read_positions
 
     return tuple((found.lat, found.lon) for found in read_positions(prompt).candidates)
+
+
+def _without_question(text: str, prompt: str) -> str:
+    """The reply without lines of the question, which some models hand back before they answer."""
+    asked = {line.strip() for line in prompt.splitlines() if line.strip()}
+    return "\n".join(line for line in text.splitlines() if line.strip() not in asked)
 
 
 def _adopt(result: Any, *, structured: bool) -> Parsed:

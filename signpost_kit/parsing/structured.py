@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from signpost_kit.parsing.cleaning import without_thinking
 from signpost_kit.parsing.coordinates import Coordinates, parse_coordinates
 from signpost_kit.parsing.declining import error_reason, refusal_reason
+from signpost_kit.parsing.judgements import agreement_of, conflict_of, source_of, yes_no
 from signpost_kit.parsing.loose_json import json_objects
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
     "Verdict",
     "by_plain_key",
     "first_of",
+    "labelled_lines",
+    "line_pattern",
     "parse_defense",
     "parse_json_object",
     "parse_probing",
@@ -87,11 +90,11 @@ def parse_verdict(text: str | None) -> Verdict:
         return Verdict(None, _NAN, "error", why)
     fields = by_plain_key(parse_json_object(text))
     answer = without_thinking(text).replace("*", "")
-    verdict = _yes_no(first_of(fields, "verdict", "answer", "decision", "judgment", "judgement", "result"))
+    verdict = yes_no(first_of(fields, "verdict", "answer", "decision", "judgment", "judgement", "result"))
     confidence = share_of(first_of(fields, "confidence", "conf", "probability", "certainty"))
     if verdict is None and not fields:
         match = _VERDICT_LINE.search(answer) or _LEADING_VERDICT.match(answer)
-        verdict = _yes_no(match[1]) if match else None
+        verdict = yes_no(match[1]) if match else None
     if math.isnan(confidence):
         match = _CONFIDENCE_LINE.search(answer)
         confidence = share_of(match[1]) if match else _NAN
@@ -130,7 +133,7 @@ def parse_probing(text: str | None, *, echo: str | Iterable[Sequence[float]] = (
     body = without_thinking(text) if isinstance(text, str) else ""
     fields = by_plain_key(parse_json_object(body)) if body else {}
     if not any("evidence" in key or key == "consistent" for key in fields):
-        fields = _labelled_lines(body, _PROBING_LINE)
+        fields = labelled_lines(body, _PROBING_LINE)
     prediction = first_of(
         fields, "final_prediction", "prediction", "final_answer", "final", "coordinates", "location"
     )
@@ -148,13 +151,13 @@ def parse_probing(text: str | None, *, echo: str | Iterable[Sequence[float]] = (
             first_of(fields, "textual_evidence", "text_evidence", "text_cues", "textual_cues", "text")
         ),
         textual_region=words_of(first_of(fields, "textual_region", "text_region", "textual_location")),
-        consistent=_agreement(first_of(fields, "consistent", "consistency", "is_consistent")),
+        consistent=agreement_of(first_of(fields, "consistent", "consistency", "is_consistent")),
         consistency_explanation=words_of(
             first_of(
                 fields, "consistency_explanation", "consistent_explanation", "explanation", "conflict_explanation"
             )
         ),
-        trusted_source=_source(first_of(fields, "trusted_source", "trusted", "trust", "source")),
+        trusted_source=source_of(first_of(fields, "trusted_source", "trusted", "trust", "source")),
         trust_explanation=words_of(
             first_of(fields, "trust_explanation", "trusted_explanation", "trusted_source_explanation")
         ),
@@ -187,7 +190,7 @@ def parse_defense(text: str | None, *, echo: str | Iterable[Sequence[float]] = (
     body = without_thinking(text) if isinstance(text, str) else ""
     fields = by_plain_key(parse_json_object(body)) if "{" in body else {}
     if len(fields.keys() & {"visual", "text", "textual", "conflict", "trusted", "final"}) < 2:
-        fields = _labelled_lines(body, _DEFENSE_LINE)
+        fields = labelled_lines(body, _DEFENSE_LINE)
     final = first_of(fields, "final", "final_answer", "final_prediction", "prediction", "answer")
     place = _place(final, text, echo)
     return DefenseReply(
@@ -199,8 +202,8 @@ def parse_defense(text: str | None, *, echo: str | Iterable[Sequence[float]] = (
         reason=place.reason,
         visual=words_of(first_of(fields, "visual", "visual_evidence")),
         text=words_of(first_of(fields, "text", "textual", "textual_evidence")),
-        conflict=_conflict(first_of(fields, "conflict")),
-        trusted=_source(first_of(fields, "trusted", "trust", "trusted_source")),
+        conflict=conflict_of(first_of(fields, "conflict")),
+        trusted=source_of(first_of(fields, "trusted", "trust", "trusted_source")),
         final=words_of(final),
     )
 
@@ -214,21 +217,24 @@ _CONFIDENCE_LINE = re.compile(
 )
 _LINE_START = r"^[^\w\n]{0,12}(?:\d[.)]\s?)?[^\w\n]{0,4}"
 _LINE_END = r"[^\w\n:]{0,4}(?:\([^()\n]{0,40}\)[^\w\n:]{0,4})?[:：][*_ \t]{0,6}"
-_DEFENSE_LINE = re.compile(
-    _LINE_START + r"(visual|text(?:ual)?|conflict|trust(?:ed)?|final)"
-    r"(?:[ _](?:evidence|cues?|source|answer|prediction|coordinates?|detected|region))?" + _LINE_END,
-    re.IGNORECASE | re.MULTILINE,
+
+
+def line_pattern(labels: str) -> re.Pattern[str]:
+    """Lines that begin with one of these labels (a regular expression whose first group is the field's name)."""
+    return re.compile(_LINE_START + labels + _LINE_END, re.IGNORECASE | re.MULTILINE)
+
+
+_DEFENSE_LINE = line_pattern(
+    r"(visual|text(?:ual)?|conflict|trust(?:ed)?|final)"
+    r"(?:[ _](?:evidence|cues?|source|answer|prediction|coordinates?|detected|region))?"
 )
-_PROBING_LINE = re.compile(
-    _LINE_START
-    + r"((?:visual|text(?:ual)?)[ _](?:evidence|region|cues|clues)|consisten(?:t|cy)(?:[ _]explanation)?"
+_PROBING_LINE = line_pattern(
+    r"((?:visual|text(?:ual)?)[ _](?:evidence|region|cues|clues)|consisten(?:t|cy)(?:[ _]explanation)?"
     r"|trust(?:ed)?(?:[ _]source|[ _]explanation)?|explanation|final(?:[ _](?:prediction|answer))?|prediction)"
-    + _LINE_END,
-    re.IGNORECASE | re.MULTILINE,
 )
 
 
-def _labelled_lines(text: str, pattern: re.Pattern[str]) -> dict[str, Any]:
+def labelled_lines(text: str, pattern: re.Pattern[str]) -> dict[str, Any]:
     """Label -> what follows up to the next label; the last of repeated labels counts, an `explanation` goes to
     the field before it."""
     found: dict[str, Any] = {}
@@ -286,54 +292,6 @@ def words_of(value: Any) -> str | None:
     elif isinstance(value, dict):
         value = json.dumps(value, ensure_ascii=False, default=str)
     return str(value).strip() or None
-
-
-def _yes_no(value: Any) -> bool | None:
-    if isinstance(value, bool):
-        return value
-    word = re.match(r"[\W_]*(yes|true|no|false)\b", str(value), re.IGNORECASE) if value is not None else None
-    return None if word is None else word[1].lower() in ("yes", "true")
-
-
-def _agreement(value: Any) -> bool | None:
-    """True for yes and "consistent", False for no and "inconsistent"; everything else is missing."""
-    plain = _yes_no(value)
-    if plain is not None or not isinstance(value, str):
-        return plain
-    if re.match(r"\W*(?:inconsistent|not\s(?:fully\s)?consistent|conflict)", value, re.IGNORECASE):
-        return False
-    return True if re.match(r"\W*(?:fully\s)?consistent\b", value, re.IGNORECASE) else None
-
-
-def _conflict(value: Any) -> bool | None:
-    plain = _yes_no(value)
-    if plain is not None or not isinstance(value, str):
-        return plain
-    if re.match(r"\W*(?:none\b|there\sis\sno\b|consistent|not?\sconflict|absent)", value, re.IGNORECASE):
-        return False
-    return (
-        True
-        if re.match(r"\W*(?:there\sis\b|conflict|present|detected|inconsistent)", value, re.IGNORECASE)
-        else None
-    )
-
-
-def _source(value: Any) -> str | None:
-    """The trusted source under one of its four names; None when it is missing or none of them."""
-    if not isinstance(value, str):
-        return None
-    text = value.lower()
-    visual, textual = (
-        re.search(r"\bvisual|\bsight|\bscene\b|\bimage", text),
-        re.search(r"\btext|\bwriting|\bsign", text),
-    )
-    if re.match(r"\W*(?:both|combin)", text) or (visual and textual and re.match(r"\W*\w+ (?:and|&|\+) ", text)):
-        return "Both"
-    if re.match(r"\W*(?:unknown|neither|none|unsure|unclear)", text):
-        return "Unknown"
-    if visual and (not textual or visual.start() < textual.start()):
-        return "Visual"
-    return "Textual" if textual else None
 
 
 def share_of(value: Any) -> float:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from signpost_kit.geocoding.base import Place
 from signpost_kit.models.embedded.arbiter import EVIDENCE, Arbiter, Candidates, describe
+from signpost_kit.models.embedded.languages import language_name, languages_in
 from signpost_kit.models.embedded.looker import Looker
 from signpost_kit.models.embedded.reading import Reading, interpret, regions
 from signpost_kit.models.embedded.words import Judgement
@@ -20,6 +21,7 @@ __all__ = ["MODELS", "Mind", "Perception", "judge"]
 MODELS: tuple[str, ...] = ("prior", "reader", "looker", "aligned", "hardened")
 _SAME_KM = 200.0  # two answers nearer than this count as the same place
 _SUPPORTED = 0.5  # name_near above this: the place lies within about 100 km of a name that fills its string
+_TOLD = 0.15  # a language with less of the evidence than this is not told
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,10 @@ def _prior() -> Judgement:
     return Judgement(
         place.lat,
         place.lon,
+        final_region=_region(place),
+        texts=(),
+        languages=tuple(language_name(name) for name in languages_in(place.country)[:1]),
+        guesses_text=True,
         trust_explanation="Neither sights nor writing were used; this is where a person most likely lives.",
     )
 
@@ -83,14 +89,20 @@ def _reader(reading: Reading) -> Judgement:
         return Judgement(
             place.lat,
             place.lon,
+            final_region=_region(place),
             textual_evidence=_quoted(reading),
+            texts=reading.lines,
+            languages=_languages(reading),
             trust_explanation="No writing that names or suggests a place was found.",
         )
     return Judgement(
         place.lat,
         place.lon,
+        final_region=_region(place),
         textual_evidence=_quoted(reading),
         textual_region=_region(place),
+        texts=reading.lines,
+        languages=_languages(reading),
         trusted="Textual",
         trust_explanation="Only the writing was read.",
     )
@@ -101,6 +113,7 @@ def _looker(mind: Mind, sight: NDArray[np.float64], colours: dict[str, float]) -
     return Judgement(
         place.lat,
         place.lon,
+        final_region=_region(place),
         visual_evidence=_seen(mind, sight, colours),
         visual_region=_region(place),
         trusted="Visual",
@@ -127,11 +140,15 @@ def _arbitrated(
     return Judgement(
         place.lat,
         place.lon,
+        final_region=_region(place),
         visual_evidence=_seen(mind, sight, perception.colours()),
         visual_region=_region(top),
         textual_evidence=_quoted(reading),
         textual_region=_region(text) if text else "none",
+        texts=reading.lines,
+        languages=_languages(reading),
         consistent=consistent,
+        sure=_sure(credit, by_text, consistent),
         consistency_explanation=_why_consistent(consistent, top, text),
         trusted=_trusted(mind, arbiter, sight, reading, place),
         trust_explanation=f"Expected credit of {place.name} given all evidence: {credit[best]:.2f}.",
@@ -147,9 +164,13 @@ def _text_place(reading: Reading) -> Place | None:
 
 
 def _text_supported(candidates: Candidates, reading: Reading) -> NDArray[np.bool_]:
-    """Which candidates the writing speaks for: near a name or, without names, in a country of the language."""
+    """Which candidates the writing speaks for: near a name or, without names, in a country of the language.
+
+    Where every name is only a small part of its string, those nearest to the best one.
+    """
     if reading.named:
-        return candidates.evidence[:, EVIDENCE.index("name_near")] > _SUPPORTED
+        near = candidates.evidence[:, EVIDENCE.index("name_near")]
+        return near > min(_SUPPORTED, float(near.max()) * _SUPPORTED)
     return candidates.evidence[:, EVIDENCE.index("language_fit")] > 0.0
 
 
@@ -166,6 +187,20 @@ def _consistent(
     if reading.named:
         return bool(credit[by_text].max() >= 0.5)
     return bool(by_text[int(np.argmax(credit))])
+
+
+def _sure(credit: NDArray[np.float64], by_text: NDArray[np.bool_], consistent: bool | None) -> float | None:
+    """How sure the verdict is, 0.5..1: the expected credit of the best place that the writing speaks for."""
+    if consistent is None:
+        return None
+    best = float(credit[by_text].max())
+    return max(0.5, best if consistent else 1.0 - best)
+
+
+def _languages(reading: Reading) -> tuple[str, ...]:
+    """The languages that the words and letters point to, the likeliest first; at most three."""
+    likely = [language_name(name) for name, weight in reading.languages.items() if weight >= _TOLD]
+    return tuple(dict.fromkeys(likely))[:3]
 
 
 def _trusted(mind: Mind, arbiter: Arbiter, sight: NDArray[np.float64], reading: Reading, answer: Place) -> str:

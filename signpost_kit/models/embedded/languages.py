@@ -11,13 +11,22 @@ from pathlib import Path
 from signpost_kit.fonts import script_of, scripts_in
 from signpost_kit.geocoding.names import fold
 
-__all__ = ["LANGUAGE_FILE", "agreement", "language_countries", "languages_of"]
+__all__ = ["LANGUAGE_FILE", "agreement", "language_countries", "language_name", "languages_in", "languages_of"]
 
 LANGUAGE_FILE = Path(__file__).with_name("languages.yml")
 
 _TOKEN = re.compile(r"[^\W\d_]+")
 _SHORTEST_GLUED = 4  # OCR drops spaces ("RUEVOLTAIRE"); shorter beginnings would be found in any word
 _LETTER_WEIGHT = 0.5
+# What a script is called as a language: that of most people who write it.
+_SCRIPT_LANGUAGES = {
+    "Han": "Chinese",
+    "Hangul": "Korean",
+    "Cyrillic": "Russian",
+    "Devanagari": "Hindi",
+    "Ethiopic": "Amharic",
+    "Myanmar": "Burmese",
+}
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,18 @@ def _book() -> _Book:
 def language_countries(language: str) -> tuple[str, ...]:
     """Countries where signs are in that language, the most likely first; empty for an unknown one."""
     return _book().countries.get(language, ())
+
+
+def languages_in(country: str) -> tuple[str, ...]:
+    """Languages seen on signs of a country (ISO 3166-1 alpha-2), those first for which it is the likeliest one."""
+    ranks = {name: places.index(country) for name, places in _book().countries.items() if country in places}
+    return tuple(sorted(ranks, key=lambda name: (ranks[name], name)))
+
+
+def language_name(language: str) -> str:
+    """The English name of a language, or of the language that a script mostly stands for."""
+    script = language.removeprefix("script:")
+    return _SCRIPT_LANGUAGES.get(script, script.capitalize())
 
 
 def languages_of(lines: Sequence[str]) -> dict[str, float]:

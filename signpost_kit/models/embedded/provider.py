@@ -36,8 +36,10 @@ class EmbeddedProvider:
         Raises
         ------
         ProviderError
-            The picture cannot be read, or the task is none that these models were made for.
+            The picture cannot be read, there is none, or the task is none that these models were made for.
         """
+        if request.image_path is None:
+            raise ProviderError("the offline models look at pictures; ask a model of words", fatal=True)
         loop = asyncio.get_running_loop()
         text = await loop.run_in_executor(shared_pool(), self._answer, request.image_path, request.task)
         return Answer(text=text, finish_reason="stop", price_usd=0.0)

@@ -9,7 +9,8 @@ from signpost_kit.files import hash_bytes
 
 __all__ = ["TASKS", "Judgement", "say"]
 
-TASKS: tuple[str, ...] = ("coordinate", "probing", "defense")
+TASKS: tuple[str, ...] = ("coordinate", "probing", "defense", "consistency", "country", "language")
+_QUOTED = 10  # texts in a reply about languages
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,17 @@ class Judgement:
     visual_region: str = "none"
     textual_evidence: str = "none"
     textual_region: str = "none"
+    final_region: str = "unknown"
+    """The country of the answer."""
+    texts: tuple[str, ...] | None = None
+    """What was read; None: the model does not read, so that it cannot tell whether there is writing."""
+    languages: tuple[str, ...] = ()
+    guesses_text: bool = False
+    """It has not read, and supposes that there is writing, as on most streets."""
     consistent: bool | None = None
     """None: one kind of evidence is absent, so that there is nothing to compare; spoken as "N/A"."""
+    sure: float | None = None
+    """Of `consistent`, 0..1."""
     consistency_explanation: str = "Only one kind of evidence is present."
     trusted: str = "Unknown"
     """Visual, Textual, Both or Unknown."""
@@ -41,7 +51,14 @@ def say(judgement: Judgement, *, task: str, voice: str) -> str:
     KeyError
         The task is none of ``TASKS``; callers check first.
     """
-    return {"coordinate": _coordinate, "probing": _probing, "defense": _defense}[task](judgement, voice)
+    return {
+        "coordinate": _coordinate,
+        "probing": _probing,
+        "defense": _defense,
+        "consistency": _consistency,
+        "country": _country,
+        "language": _language,
+    }[task](judgement, voice)
 
 
 def _pair(judgement: Judgement) -> tuple[float, float]:
@@ -94,6 +111,39 @@ def _defense(judgement: Judgement, voice: str) -> str:
         ("Final", f"{lat}, {lon}"),
     )
     return "\n".join(f"{head}: {body}" for head, body in lines)
+
+
+def _consistency(judgement: Judgement, voice: str) -> str:
+    del voice
+    fields = {
+        "consistent": "N/A" if judgement.consistent is None else judgement.consistent,
+        "confidence": None if judgement.sure is None else round(judgement.sure, 2),
+        "explanation": judgement.consistency_explanation,
+    }
+    return json.dumps(fields, ensure_ascii=False, indent=2)
+
+
+def _country(judgement: Judgement, voice: str) -> str:
+    del voice
+    fields = {
+        "visual_country": judgement.visual_region,
+        "textual_country": judgement.textual_region,
+        "trusted_source": judgement.trusted,
+        "final_country": judgement.final_region,
+        "explanation": judgement.trust_explanation,
+    }
+    return json.dumps(fields, ensure_ascii=False, indent=2)
+
+
+def _language(judgement: Judgement, voice: str) -> str:
+    del voice
+    unread = judgement.texts is None
+    fields = {
+        "text_found": "N/A" if unread else judgement.guesses_text or bool(judgement.texts),
+        "texts": list(judgement.texts or ())[:_QUOTED],
+        "languages": list(judgement.languages),
+    }
+    return json.dumps(fields, ensure_ascii=False)
 
 
 def _one_line(text: str) -> str:

@@ -109,6 +109,8 @@ def _look(request: Request) -> tuple[Span, ...]:
     from signpost_kit.ocr import read_text, screen
     from signpost_kit.taxonomy import classify
 
+    if request.image_path is None:
+        raise ProviderError("the offline model 'writer' looks at pictures", fatal=True)
     kept = [one.line for one in screen(read_text(request.image_path)) if one.kept]
     kept.sort(key=lambda line: (classify(line.text)[0], len(line.text)), reverse=True)
     return tuple(Span(line.text, location="on a sign") for line in kept[:_MOST])
