@@ -24,8 +24,8 @@ def with_places(benchmark: Benchmark) -> pd.DataFrame:
     One row per group: the `groups` frame, with
 
     country
-        ISO 3166-1 alpha-2 of the truth: as the group tells it, else of the city nearest to it (near a border that can
-        be the neighbour)
+        ISO 3166-1 alpha-2 of the truth: as the group tells it, else of the city nearest to it (near a border that
+        can be the neighbour)
     trap_country
         The same of the trap; "" without one.
     sign_Original, sign_Blank, sign_Similar, sign_Random, sign_Adversarial
