@@ -22,6 +22,7 @@ from signpost_kit.files import safe_name, write_text
 
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
+    from pandas.io.formats.style_render import CSSDict
 
 __all__ = ["Column", "Row", "SavedTable", "Score", "Table", "save_table"]
 
@@ -57,6 +58,8 @@ class Column:
     """Whether its numbers are counts or ranks (printed without decimals)."""
     is_p: bool = False
     """Whether it holds p-values: one that rounds to nothing is printed as < the smallest one, never as 0."""
+    text_em: float = 0.0
+    """Above 0 it holds words (`Row.texts`), in lines of about so many em; none are printed as a dash."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,8 @@ class Row:
     coverage: float = math.nan
     ranked: bool = True
     """Whether it competes for best and worst."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Its words by column key, of the columns that hold words."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,9 @@ class Table:
         data[self.label_head] = [row.label for row in self.rows]
         for column in self.columns:
             name = f"{column.head} ({column.unit})" if column.unit else column.head
+            if column.text_em:
+                data[name] = [row.texts.get(column.key, "") for row in self.rows]
+                continue
             scores = [row.scores.get(column.key, Score()) for row in self.rows]
             data[name] = [_round(s.value) for s in scores]
             if column.whole:
@@ -117,9 +125,9 @@ class Table:
         """A LaTeX `table*` for booktabs (and graphicx when wide); names are escaped."""
         style = self._styled(_latex, "textbf: --rwrap;", "underline: --rwrap;", math=True)
         names = 2 if self.section_head else 1
-        body = style.to_latex(
-            hrules=True, column_format="l" * names + "r" * (len(self.columns) + int(self._covered))
-        )
+        kinds = [_WRAPPED.format(c.text_em) if c.text_em else "r" for c in self.columns]
+        kinds += ["r"] if self._covered else []
+        body = style.to_latex(hrules=True, column_format="l" * names + "".join(kinds))
         lines = body.rstrip().splitlines()
         start = lines.index(r"\midrule") + 1
         for i in reversed(self._breaks()):
@@ -127,9 +135,11 @@ class Table:
         tabular = "\n".join(lines)
         if len(self.columns) > 6:
             tabular = "\\resizebox{\\textwidth}{!}{%\n" + tabular + "}"
+        wrapped = any(column.text_em for column in self.columns)
+        packages = "array, booktabs and graphicx" if wrapped else "booktabs and graphicx"
         caption = _latex(self.caption) + (f" {_latex(self.note)}" if self.note else "")
         return (
-            "% needs booktabs and graphicx; compile with xelatex or lualatex where names are not Latin\n"
+            f"% needs {packages}; compile with xelatex or lualatex where names are not Latin\n"
             f"\\begin{{table*}}[t]\n\\centering\\small\n\\caption{{{caption}}}\n\\label{{tab:{self.id}}}\n"
             f"{tabular}\n\\end{{table*}}\n"
         )
@@ -154,7 +164,12 @@ class Table:
         texts, marks = [], []
         breaks = {0, *self._breaks()}
         for i, row in enumerate(self.rows):
-            cells = [_text(row.scores.get(c.key, Score()), c, row, math=math) for c in self.columns]
+            cells = [
+                escape(row.texts.get(c.key, "")) or _dash(math=math)
+                if c.text_em
+                else _text(row.scores.get(c.key, Score()), c, row, math=math)
+                for c in self.columns
+            ]
             cells = [_guard(escape(row.label), math=math), *cells]
             cells += [_percent(row.coverage, math=math)] if covered else []
             if self.section_head:
@@ -177,6 +192,8 @@ class Table:
         if self.rows:
             style = style.apply(lambda _: np.array(marks, dtype=object), axis=None)
         style.set_uuid(self.id)
+        if not math:
+            style.set_table_styles([_wrapping(j, c) for j, c in enumerate(self.columns, first) if c.text_em])
         style.cell_ids = False
         return style
 
@@ -210,13 +227,25 @@ def _text(score: Score, column: Column, row: Row, *, math: bool) -> str:
     if column.is_p and 0 < score.value < 0.5 * 10.0**-digits:
         return f"{'$<$' if math else '&lt;'} {10.0**-digits:.{digits}f}"
     text = _number(score.value, digits, math=math)
-    if _finite(score.low) and _finite(score.high):
-        bounds = ", ".join(_number(v, digits, math=math) for v in (score.low, score.high))
-        text += f" {{\\scriptsize[{bounds}]}}" if math else f" <small>[{bounds}]</small>"
     own, usual = (_percent(c, math=math) for c in (score.coverage, row.coverage))
-    if _finite(score.coverage) and own != usual:
-        text += f" ({own})"
-    return text
+    covered = f" ({own})" if _finite(score.coverage) and own != usual else ""
+    if not (_finite(score.low) and _finite(score.high)):
+        return text + covered
+    bounds = ", ".join(_number(v, digits, math=math) for v in (score.low, score.high))
+    if math:
+        return f"{text} {{\\scriptsize[{bounds}]}}{covered}"
+    return f"{text} <small>[{bounds}]{covered}</small>"  # one piece: what stood behind it would be drawn over it
+
+
+def _wrapping(position: int, column: Column) -> CSSDict:
+    """HTML's style of a column of words, in the table's own style block: a report drops the styles of cells."""
+    width = f"min-width: {column.text_em:g}em; max-width: {1.5 * column.text_em:g}em"
+    props = f"text-align: left; white-space: normal; overflow-wrap: anywhere; {width}"
+    return {"selector": f"td.col{position}", "props": props}
+
+
+_WRAPPED = r">{{\raggedright\arraybackslash}}p{{{:g}em}}"
+"""LaTeX's column of words in lines so many em long (package array)."""
 
 
 def _finite(value: float) -> bool:
