@@ -42,6 +42,7 @@ TEXT_COLUMNS = ("group_id", "variant", "text", "new_text", "script", "height", "
 """One row per text that was to be written; `read` is 1 or 0, NaN where the engine cannot tell."""
 
 HEIGHTS = ("< 12 px", "12-20 px", "20-32 px", "> 32 px", "unknown")
+_BAR = "#8aa4b8"
 _EDGES = (12.0, 20.0, 32.0)
 _MARGIN = 0.7  # of the signs' extent, shown around them
 
@@ -162,10 +163,13 @@ def read_back_rates(texts: pd.DataFrame) -> pd.DataFrame:
 
 def fig_edit_quality(edits: pd.DataFrame, texts: pd.DataFrame) -> Figure:
     """Three panels: read-back rates, what changed outside the masks, and attempts used."""
+    rates = read_back_rates(texts)
+    lines = len(rates) + rates["by"].nunique() * 1.4
     with style():
-        figure, axes = canvas(DOUBLE, 3.0, rows=1, columns=3, gridspec_kw={"width_ratios": [1.5, 1, 1]})
+        height = min(max(3.0, 0.75 + 0.15 * lines), 9.3)
+        figure, axes = canvas(DOUBLE, height, rows=1, columns=3, gridspec_kw={"width_ratios": [1.5, 1, 1]})
         panels: list[Callable[[Axes], None]] = [
-            lambda ax: draw_read_back(read_back_rates(texts), ax),
+            lambda ax: draw_read_back(rates, ax),
             lambda ax: draw_outside(edits, ax),
             lambda ax: draw_attempts(edits, ax),
         ]
@@ -189,13 +193,13 @@ def draw_read_back(rates: pd.DataFrame, ax: Axes) -> None:
             rate, n, unreadable = float(row["rate"]), int(row["n"]), int(row["unreadable"])
             look = VARIANT_LOOK.get(str(row["value"]))
             if np.isfinite(rate):
-                ax.barh(y, rate * 100, height=0.72, color=look.color if look else "#8aa4b8")
+                ax.barh(y, rate * 100, height=0.72, color=look.color if look else _BAR)
             told = f"{rate * 100:.0f} %  ({n})" if np.isfinite(rate) else ""
             unknown = f"{unreadable} unreadable" if unreadable else ""
             inside = np.isfinite(rate) and rate > 0.75
             note = " + ".join(part for part in (told, unknown) if part)
             ax.text(3 if inside else (rate * 100 if np.isfinite(rate) else 0) + 2, y, note, va="center",
-                    fontsize=6, color="white" if inside else INK)  # fmt: skip
+                    fontsize=6, color=_on(look.color if look else _BAR) if inside else INK)  # fmt: skip
             ticks.append(y)
             labels.append(str(row["value"]))
             y += 1
@@ -205,6 +209,15 @@ def draw_read_back(rates: pd.DataFrame, ax: Axes) -> None:
     ax.set_xlim(0, 100)
     ax.set_xlabel("texts read, % (of n)")
     ax.axvline(80, color=INK, linewidth=0.6, linestyle=":")
+
+
+def _on(color: str) -> str:
+    """White or dark letters, whichever read better on a bar."""
+    from matplotlib.colors import to_rgb
+
+    from signpost_kit.figures.vision import contrast
+
+    return max(("white", INK), key=lambda letters: contrast(to_rgb(letters), to_rgb(color)))
 
 
 def draw_outside(edits: pd.DataFrame, ax: Axes) -> None:
@@ -248,17 +261,29 @@ def draw_attempts(edits: pd.DataFrame, ax: Axes) -> None:
     }
     x = np.arange(1, most + 1)
     ax.bar(x, counts[1.0], 0.66, color="#0072B2", label="passed")
+    bad = np.array(counts[0.0])
+    there = bad > 0  # a bar without height would still have its outline
     ax.bar(
-        x, counts[0.0], 0.66, bottom=counts[1.0], color="white", edgecolor="#D55E00", hatch="////", label="marked"
+        x[there],
+        bad[there],
+        0.66,
+        bottom=np.array(counts[1.0])[there],
+        color="white",
+        edgecolor="#D55E00",
+        hatch="////",
+        label="marked",
     )
-    for n, good, bad in zip(x, counts[1.0], counts[0.0], strict=True):
+    for n, good, wrong in zip(x, counts[1.0], counts[0.0], strict=True):
         ax.annotate(
-            f"{good + bad}", (n, good + bad), xytext=(0, 2), textcoords="offset points", ha="center", fontsize=6
+            f"{good + wrong}", (n, good + wrong), xytext=(0, 2), textcoords="offset points", ha="center", fontsize=6
         )
     ax.set_xticks(x)
+    ax.set_ylim(top=1.12 * max(good + wrong for good, wrong in zip(counts[1.0], counts[0.0], strict=True)))
     ax.set_xlabel("attempts")
     ax.set_ylabel("pictures")
-    ax.legend(loc="upper right")
+    ax.set_ylim(0, max(a + b for a, b in zip(counts[1.0], counts[0.0], strict=True)) * 1.12)
+    ax.set_title("Attempts used", pad=16)
+    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, columnspacing=0.8, handletextpad=0.4)
 
 
 def fig_worst_edits(edits: pd.DataFrame, benchmark: Benchmark, *, limit: int = 6) -> Figure:
