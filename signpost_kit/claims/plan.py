@@ -138,7 +138,7 @@ def judged_frame(trials: pd.DataFrame, replies: pd.DataFrame) -> pd.DataFrame:
             "raw": replies["text"].fillna("").astype(str),
         }
     )
-    known = trials.drop(columns=["cand_lat", "cand_lon", "shown"])
+    known = trials.drop(columns=["cand_lat", "cand_lon", "shown", "img_lat", "img_lon"], errors="ignore")
     out = known.merge(judged, on="trial_id", how="inner", validate="one_to_many")
     first = ["trial_id", "model"]
     return out.loc[:, [*first, *(name for name in out.columns if name not in first)]]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from signpost_kit.stages.common import recording
 from signpost_kit.stages.context_common import RELEASE, ask, asked_models, released, sites_of_run
 
@@ -20,25 +22,30 @@ def claims(run: Run) -> None:
 
     options = run.profile.context.claims
     with recording(run, "claims") as record:
-        if run.profile.source.kind == RELEASE:
-            trials = released(run).trials
-            run.save_table("trials", trials)
-            record.counts |= {"trials": len(trials), "models": int(trials["model"].nunique())}
+        release = released(run) if run.profile.source.kind == RELEASE else None
+        sites = sites_of_run(run) if options is not None else []
+        if release is not None and not sites:
+            run.save_table("trials", release.trials)
+            record.counts |= {"trials": len(release.trials), "models": int(release.trials["model"].nunique())}
             return
         if options is None:
             record.counts["trials"] = 0
             return
-        sites, points = sites_of_run(run), run.table("points")
+        points = run.table("points") if release is None else run.table("ladder")
         names, models = asked_models(run, sites, points)
         asking = run.profile.evaluation
-        trials = make_trials(
-            sites,
-            points,
-            per_band=options.per_band,
-            tolerance_km=options.tolerance_km,
-            seed=options.seed,
-            controls=options.controls,
-        )
+        if release is not None:
+            shown = {path for site in sites for path, _ in site.pictures}
+            trials = release.claims.loc[release.claims["shown"].isin(shown)].reset_index(drop=True)
+        else:
+            trials = make_trials(
+                sites,
+                points,
+                per_band=options.per_band,
+                tolerance_km=options.tolerance_km,
+                seed=options.seed,
+                controls=options.controls,
+            )
         run.save_table("claims_asked", trials)
         plan = claim_plan(
             trials,
@@ -50,5 +57,7 @@ def claims(run: Run) -> None:
         ask(run, record, plan, models)
         with run.store() as store:
             judged = judged_frame(trials, store.planned(plan, extra=("fields", "text", "reason")))
+        if release is not None:
+            judged = pd.concat([release.trials, judged], ignore_index=True)
         run.save_table("trials", judged)
         record.counts |= {"trials": len(trials), "verdicts": int(judged["verdict"].notna().sum())}

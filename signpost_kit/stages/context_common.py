@@ -41,10 +41,17 @@ def released(run: Run) -> Released:
 
 
 def sites_of_run(run: Run) -> list[HintSite]:
-    """The sites of the run: the scenes that its first stage found, whatever later stages left out."""
+    """The sites of the run: the scenes that its first stage found, whatever later stages left out.
+
+    Of a release: its sites that have pictures in source.images; none without that folder.
+    """
     from signpost_kit.benchmark import Benchmark
     from signpost_kit.ladder import sites_of
+    from signpost_kit.ladder.sites import released_sites
 
+    source = run.profile.source
+    if source.kind == RELEASE:
+        return released_sites(released(run), Path(source.images)) if source.images else []
     return sites_of(Benchmark(run.name, load_groups(run, "sources"), run.dir / "benchmark"))
 
 
@@ -77,6 +84,11 @@ def lookup_of(run: Run, sites: Sequence[HintSite], points: pd.DataFrame) -> Call
     if kind == "local":
         from signpost_kit.hints.lookup import LocalLookup
 
+        if run.profile.source.kind == RELEASE:
+            raise ConfigError(
+                "the released ladders have no positions to look names up in: set context.hints.geocoder to "
+                "wikidata or nominatim (with targets.contact), or to gazetteer for cities alone"
+            )
         return LocalLookup(sites, points)
     from signpost_kit.stages.context_lookup import finder_of
 

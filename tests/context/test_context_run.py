@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from signpost_kit.errors import DataError
+from signpost_kit.errors import ConfigError, DataError
 from signpost_kit.run import open_run
 
 PROFILE = {
@@ -168,3 +168,57 @@ def test_released_files_fill_the_same_tables(shared_data, tmp_path):
     assert account.loc[account["reason"] == "the reference point is not in the site's ladder", "n"].sum() == 11
     rejected = run.stage_record("ladder")["rejected"]
     assert any("there is no ladder of the site" in row["reason"] for row in rejected)
+
+
+def test_a_new_model_is_asked_about_the_releases_own_pictures(shared_data, tmp_path, monkeypatch):
+    """Pictures that a user has fetched stand beside the released answers: same ladders, same trials."""
+    import json
+
+    from signpost_kit.geocoding.base import Place
+    from signpost_kit.models import register
+    from signpost_kit.models.scripted import ScriptedProvider
+    from signpost_kit.stages import context_common
+
+    pictures = tmp_path / "pictures"
+    for site, image in (("paris_marais", "2563217207308101"), ("amsterdam_church", "1036250735319845")):
+        (pictures / site).mkdir(parents=True)
+        (pictures / site / f"{image}.jpg").write_bytes(image.encode())
+
+    def say(request) -> str:
+        if request.task == "claim":
+            return json.dumps({"verdict": "yes", "confidence": 0.7})
+        return json.dumps({"city": "Paris", "area": "Le Marais", "building": "Hôtel de Ville"})
+
+    def lookup(run, sites, points):
+        atlas = {
+            "paris": Place(48.857, 2.352, "Paris", sitelinks=300),
+            "le marais": Place(48.859, 2.361, "Le Marais", sitelinks=50),
+        }
+        return lambda text: [atlas[text.lower()]] if text.lower() in atlas else []
+
+    register("newcomer", lambda: ScriptedProvider(script=say))
+    monkeypatch.setattr("signpost_kit.stages.hints.lookup_of", lookup)
+    path = profile_file(
+        tmp_path,
+        models=["newcomer"],
+        source={"kind": "geocontext-release", "path": str(shared_data / "geocontext"), "images": str(pictures)},
+        context={"hints": {"schemas": ["forced"], "geocoder": "wikidata"}, "claims": {}},
+    )
+    run = open_run(str(path), str(tmp_path / "run"))
+    run.ensure("context_scoring")
+    answers = run.table("answers")
+    mine = answers.loc[answers["model"] == "newcomer"]
+    rungs = run.table("ladder").query("site in ('paris_marais', 'amsterdam_church')")
+    assert len(mine) == 2 + len(rungs) and len(answers) == 344 + len(mine)
+    assert set(mine.loc[mine["site"] == "paris_marais", "level"]) == {"area"}
+    trials = run.table("trials")
+    newcomer = trials.loc[trials["model"] == "newcomer"]
+    assert len(newcomer) and set(newcomer["site"]) == {"amsterdam_church"} and len(trials) == 30 + len(newcomer)
+    assert "newcomer" in set(run.table("hint_models")["model"]) and "newcomer" in set(run.table("claims")["model"])
+    with pytest.raises(ConfigError, match="released ladders have no positions"):
+        context_common.lookup_of(
+            open_run(str(path), str(tmp_path / "run"), sets=["context.hints.geocoder=local"]), [], answers
+        )
+    (tmp_path / "none").mkdir()
+    with pytest.raises(DataError, match="has no picture of any of the 109 sites"):
+        open_run(str(path), str(tmp_path / "other"), sets=[f"source.images={tmp_path / 'none'}"]).ensure("hints")

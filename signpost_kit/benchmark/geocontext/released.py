@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from signpost_kit.benchmark.geocontext.account import Account
 from signpost_kit.benchmark.geocontext.answers import ANSWER_NEEDS, LADDER_NEEDS, join_answers
 from signpost_kit.benchmark.geocontext.tables import numbers, plain_path, read_csv, read_csvs, read_jsonl, truths
-from signpost_kit.benchmark.geocontext.trials import TRIAL_NEEDS, join_trials
+from signpost_kit.benchmark.geocontext.trials import TRIAL_NEEDS, claim_list, join_trials
 from signpost_kit.errors import DataError
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ class Released:
     """See :func:`join_answers`."""
     trials: pd.DataFrame
     """See :func:`join_trials`."""
+    claims: pd.DataFrame
+    """The list of trials itself, to be put to other models: the columns of `signpost_kit.claims.make_trials`, and
+    img_lat, img_lon. In the controls `shown` is the picture as the list names it."""
     image_audit: pd.DataFrame
     """image, site, ai_usable, human_usable (1.0, 0.0, NaN), ai_why, human_reason."""
     decisions: pd.DataFrame
@@ -74,6 +77,7 @@ def read_released(root: str | Path, *, auditor: str = "") -> Released:
         ladders=ladders,
         answers=join_answers(answers, rungs, sites, account),
         trials=join_trials(trials, replies, account),
+        claims=claim_list(trials),
         image_audit=_image_audit(folder, account),
         decisions=_jsonl_frame(folder, "audit_decisions*.jsonl", account),
         chains=_jsonl_frame(folder, "forced_chain_raw*.jsonl", account),

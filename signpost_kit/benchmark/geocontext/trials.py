@@ -13,7 +13,7 @@ from signpost_kit.benchmark.geocontext.tables import numbers, plain_path
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ARM_NAMES", "TOLERANCE_KM", "TRIAL_NEEDS", "join_trials", "trial_id"]
+__all__ = ["ARM_NAMES", "TOLERANCE_KM", "TRIAL_NEEDS", "claim_list", "join_trials", "trial_id"]
 
 TOLERANCE_KM = 0.15
 """A claim is true when the picture was taken closer than this."""
@@ -96,6 +96,35 @@ def join_trials(
     frame = frame.loc[~unknown].reset_index(drop=True)
     account.note("verify_raw.jsonl", "kept", len(frame))
     return frame
+
+
+def claim_list(trials: pd.DataFrame) -> pd.DataFrame:
+    """The trials of the question itself and of the control with another picture, in our terms; each once."""
+    import pandas as pd
+
+    frame = trials.loc[~trials.duplicated(["image_id", "arm", "cand"])]
+    arms = [_arm(str(name)) for name in frame["arm"]]
+    paths = [plain_path(text) for text in frame["path"]]
+    out = pd.DataFrame(
+        {
+            "trial_id": [
+                trial_id(*row) for row in zip(frame["image_id"], frame["arm"], frame["cand"], strict=True)
+            ],
+            "site": frame["site"].to_numpy(),
+            "image_id": frame["image_id"].to_numpy(),
+            "path": paths,
+            "shown": ["grey.png" if arm == "grey" else path for arm, path in zip(arms, paths, strict=True)],
+            "arm": arms,
+            "cand": frame["cand"].to_numpy(),
+            **{name: numbers(frame[name]).to_numpy() for name in ("cand_lat", "cand_lon", "fam", "d_km")},
+            "band": frame["band"].to_numpy(),
+            "truth": frame["truth"].str.strip().str.lower().to_numpy(),
+            "cont": frame["cont"].to_numpy(),
+            "matched": True,
+            **{name: numbers(frame[name]).to_numpy() for name in ("img_lat", "img_lon")},
+        }
+    )
+    return out.loc[out["arm"].isin(set(ARM_NAMES.values()))].reset_index(drop=True)
 
 
 _COLUMNS = (
