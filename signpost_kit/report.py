@@ -180,8 +180,13 @@ class _Page:
         """What the notebooks of this run can make, and files that none of them knows."""
         known = [item for item in self.described if item.kind == kind]
         names = {item.id for item in known}
-        others = [Described(name, kind, name, "", "signpost") for name in found if name not in names]
-        return [*known, *others]
+        others = [name for name in found if name not in names]
+        out: list[Described] = []
+        for item in known:  # a notebook may write a second part beside its own: tab04 and tab04_ranks
+            parts = [name for name in others if name.startswith(f"{item.id}_")]
+            out += [item, *(Described(name, kind, item.title, "", item.study) for name in parts)]
+            others = [name for name in others if name not in parts]
+        return [*out, *(Described(name, kind, name, "", "signpost") for name in others)]
 
     def _figures(self) -> Iterable[dict[str, Any]]:
         found = {p.stem: p for p in sorted(self.run.figures_dir.glob("*.png"))}

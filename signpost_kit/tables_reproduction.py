@@ -13,15 +13,21 @@ from signpost_kit.tables_rows import records
 __all__ = ["reproduction_summary", "reproduction_table"]
 
 _COLUMNS = (
-    Column("published", "Published", text_em=4),
-    Column("unit", "Unit", text_em=5),
-    Column("ours", "Ours", text_em=5),
+    Column("published", "Published", text_em=5),
+    Column("unit", "Unit", text_em=4),
+    Column("ours", "Ours", text_em=6),
     Column("difference", "Difference", text_em=5),
-    Column("verdict", "Verdict", text_em=6),
-    Column("basis", "From", text_em=7),
-    Column("reason", "How, or why not", text_em=20),
-    Column("source", "Where", text_em=6),
+    Column("verdict", "Verdict", text_em=5),
+    Column("basis", "From", text_em=6),
+    Column("reason", "How, or why not", text_em=18),
+    Column("source", "Where", text_em=5),
 )
+_UNITS = {
+    "percent": "%",
+    "fraction": "share",
+    "of 80 model-dataset cells": "of 80",
+    "percent no-context hit rate": "%",
+}
 _MORE = 2
 """Digits that ours has beyond those that are printed."""
 
@@ -84,7 +90,7 @@ def _texts(row: dict[str, object]) -> dict[str, str]:
     more = 0 if exact else digits + _MORE
     return {
         "published": _number(published, digits),
-        "unit": str(row["unit"]),
+        "unit": _UNITS.get(str(row["unit"]), str(row["unit"])),
         "ours": _number(ours, more),
         "difference": _number(float(str(row["difference"])), more),
         **{name: str(row[name]) for name in ("verdict", "basis", "reason", "source")},

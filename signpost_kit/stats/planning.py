@@ -17,7 +17,16 @@ from numpy.typing import ArrayLike
 from signpost_kit.errors import ConfigError
 from signpost_kit.stats.paired import cluster_codes, number_vector
 
-__all__ = ["Plan", "groups_for_difference", "groups_for_width", "power_of", "width_at"]
+__all__ = [
+    "Plan",
+    "assumed_for_difference",
+    "assumed_for_width",
+    "difference_at",
+    "groups_for_difference",
+    "groups_for_width",
+    "power_of",
+    "width_at",
+]
 
 _NAN = float("nan")
 _MOST = 10_000_000
@@ -64,10 +73,18 @@ def groups_for_width(
     >>> groups_for_width([0, 1, 0, 1, 1, 0, 1, 0], range(8), width=0.2).n_groups
     113.0
     """
-    _check(level=level)
-    if not (math.isfinite(width) and width > 0):
-        raise ConfigError(f"width must be above 0, got {width!r}")
-    return _plan(_pilot(values, cluster, dataset), lambda n: _quantile((1 + level) / 2, n - 1), width / 2)
+    return _for_width(_pilot(values, cluster, dataset), width, level)
+
+
+def assumed_for_width(sd: float, *, width: float, level: float = 0.95, mean: float = _NAN) -> Plan:
+    """The same without a pilot, for a spread between groups that is assumed; `n_low` and `n_high` are NaN.
+
+    Examples
+    --------
+    >>> assumed_for_width(0.5, width=0.2).n_groups
+    99.0
+    """
+    return _for_width(_assumed(sd, mean), width, level)
 
 
 def groups_for_difference(
@@ -99,19 +116,29 @@ def groups_for_difference(
     Plan
         A difference of 0, or fewer than two groups: NaN with a reason.
     """
-    _check(alpha=alpha, power=power)
-    if power <= alpha:
-        raise ConfigError(f"power must be above alpha = {alpha}, got {power!r}")
-    if n_comparisons < 1:
-        raise ConfigError(f"n_comparisons must be 1 or more, got {n_comparisons!r}")
     pilot = _pilot(delta, cluster, dataset)
+    factor = _factor(power, alpha, n_comparisons)
     target = abs(pilot.mean if difference is None else difference)
     if not pilot.reason and not target > 0:
         pilot = pilot._replace(
             reason="a difference of 0 cannot be found; give the smallest difference that matters"
         )
-    tail = 1 - alpha / (2 * n_comparisons)
-    return _plan(pilot, lambda n: _quantile(tail, n - 1) + _quantile(power, n - 1), target)
+    return _plan(pilot, factor, target)
+
+
+def assumed_for_difference(
+    sd: float, *, difference: float, power: float = 0.8, alpha: float = 0.05, n_comparisons: int = 1
+) -> Plan:
+    """The same without a pilot, for a spread of the differences that is assumed; `n_low` and `n_high` are NaN.
+
+    Examples
+    --------
+    >>> assumed_for_difference(0.5, difference=0.2).n_groups
+    52.0
+    """
+    if not (math.isfinite(difference) and difference != 0):
+        raise ConfigError(f"difference must be a number other than 0, got {difference!r}")
+    return _plan(_assumed(sd, _NAN), _factor(power, alpha, n_comparisons), abs(difference))
 
 
 def width_at(plan: Plan, n_groups: ArrayLike, *, level: float = 0.95) -> np.ndarray:
@@ -119,6 +146,19 @@ def width_at(plan: Plan, n_groups: ArrayLike, *, level: float = 0.95) -> np.ndar
     _check(level=level)
     n = np.atleast_1d(np.asarray(n_groups, dtype=float))
     out = np.array([2 * _quantile((1 + level) / 2, k - 1) * plan.sd / math.sqrt(k) if k >= 2 else _NAN for k in n])
+    return out.reshape(np.shape(n_groups))
+
+
+def difference_at(
+    plan: Plan, n_groups: ArrayLike, *, power: float = 0.8, alpha: float = 0.05, n_comparisons: int = 1
+) -> np.ndarray:
+    """Smallest difference that `n_groups` groups find with probability `power`; NaN below 2 groups.
+
+    `plan` is one of differences: of :func:`groups_for_difference` or :func:`assumed_for_difference`.
+    """
+    factor = _factor(power, alpha, n_comparisons)
+    n = np.atleast_1d(np.asarray(n_groups, dtype=float))
+    out = np.array([factor(int(k)) * plan.sd / math.sqrt(k) if k >= 2 else _NAN for k in n])
     return out.reshape(np.shape(n_groups))
 
 
@@ -183,13 +223,40 @@ def _pilot(values: ArrayLike, cluster: ArrayLike, dataset: ArrayLike | None) -> 
     return _Pilot(math.sqrt(se2 * n_groups), mean, n_groups, df, "")
 
 
+def _assumed(sd: float, mean: float) -> _Pilot:
+    if not (math.isfinite(sd) and sd >= 0):
+        raise ConfigError(f"a spread between groups must be a number from 0 on, got {sd!r}")
+    return _Pilot(float(sd), mean, 0, _NAN, "")
+
+
+def _for_width(pilot: _Pilot, width: float, level: float) -> Plan:
+    _check(level=level)
+    if not (math.isfinite(width) and width > 0):
+        raise ConfigError(f"width must be above 0, got {width!r}")
+    return _plan(pilot, lambda n: _quantile((1 + level) / 2, n - 1), width / 2)
+
+
+def _factor(power: float, alpha: float, n_comparisons: int) -> Callable[[int], float]:
+    """What a difference must be, in standard errors, to be found by n groups with this power."""
+    _check(alpha=alpha, power=power)
+    if power <= alpha:
+        raise ConfigError(f"power must be above alpha = {alpha}, got {power!r}")
+    if n_comparisons < 1:
+        raise ConfigError(f"n_comparisons must be 1 or more, got {n_comparisons!r}")
+    tail = 1 - alpha / (2 * n_comparisons)
+    return lambda n: _quantile(tail, n - 1) + _quantile(power, n - 1)
+
+
 def _plan(pilot: _Pilot, factor: Callable[[int], float], half: float) -> Plan:
     if pilot.reason:
         return Plan(_NAN, _NAN, _NAN, pilot.sd, pilot.mean, pilot.n, pilot.reason)
     from scipy.stats import chi2
 
+    n = _smallest(pilot.sd, half, factor)
+    if math.isnan(pilot.df):  # assumed: nothing is known of how well the spread is known
+        return Plan(n, _NAN, _NAN, pilot.sd, pilot.mean, pilot.n, "")
     spread = [math.sqrt(pilot.df / chi2.ppf(q, pilot.df)) * pilot.sd for q in (0.975, 0.025)]
-    n, low, high = (_smallest(s, half, factor) for s in (pilot.sd, *spread))
+    low, high = (_smallest(s, half, factor) for s in spread)
     return Plan(n, low, high, pilot.sd, pilot.mean, pilot.n, "")
 
 

@@ -84,7 +84,7 @@ def test_bounds_and_monotony(blank, edited, tbs, trapped, able):
 
 
 def test_published_tables_are_complete_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    assert len(published_names()) == 14
+    assert len(published_names()) == 16
     assert published("signpost/composition")["groups"].sum() == 5111
     monkeypatch.chdir(tmp_path)  # found beside the package, too
     assert len(published("geocontext/models")) == 7
