@@ -45,6 +45,7 @@ _TEXT_COLUMNS = (
     | {"answer_city", "area", "place", "level", "label", "trial_id", "image_id", "arm", "cand", "truth", "cont"}
     | {"visual_evidence", "visual_region", "textual_evidence", "textual_region", "consistent", "trusted_source"}
     | {"consistency_explanation", "trust_explanation", "visual", "conflict", "trusted", "final", "explanation"}
+    | {"model_a", "model_b", "provider", "lowest_model", "highest_model", "bin", "x", "y", "dropped", "quantity"}
     | {"visual_country", "textual_country", "final_country", "text_found", "texts", "languages"}
     | {"continent", "verdict", "raw", "evidence", "file", "kind", "example", "image", "ai_why", "human_reason"}
 )
@@ -267,6 +268,9 @@ _TABLE_STAGES = {
     **dict.fromkeys(("answers", "chains"), "hints"),
     **dict.fromkeys(("trials", "claims_asked"), "claims"),
     **{name: name for name in ("probing", "defense", "cross_task")},
+    **dict.fromkeys(("sensitivity", "sensitivity_ranks", "ablation", "alpha", "alpha_ranks", "radius"), "analysis"),
+    **dict.fromkeys(("bins", "cohort", "cohort_models", "tests", "correlations", "ranks", "standings"), "analysis"),
+    **dict.fromkeys(("pairs", "providers", "aggregate", "tasks"), "analysis"),
 }
 
 

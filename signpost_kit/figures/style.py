@@ -7,6 +7,8 @@ belong to no window and no global list, :func:`save` writes the files.
 from __future__ import annotations
 
 import contextlib
+import functools
+import io
 import logging
 import warnings
 from collections.abc import Iterator, Sequence
@@ -28,11 +30,14 @@ __all__ = [
     "INK",
     "PALETTE",
     "SINGLE",
+    "SMALLEST",
+    "VARIANT_DASHES",
     "VARIANT_LOOK",
     "Look",
     "SavedFigure",
     "canvas",
     "empty",
+    "ink",
     "provider_looks",
     "save",
     "signed",
@@ -41,8 +46,11 @@ __all__ = [
 
 SINGLE, DOUBLE = 3.3, 6.9
 """Widths in inches of one and of two columns of a journal page."""
+SMALLEST = 5.5
+"""Points: nothing in a figure is smaller. Journals ask for 5 to 7 at final size."""
 INK, GREY, PALE = "#1a1a1a", "#6b6b6b", "#d9d9d9"
 DPI = 300
+SCREEN_DPI = 110
 
 # Okabe and Ito's palette for all kinds of colour vision, the yellow left out (too light on white).
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555", "#882255")
@@ -80,6 +88,22 @@ VARIANT_LOOK: dict[str, Look] = dict(
 )
 """Original dark and filled, Blank open, Adversarial a cross: told apart by shape alone."""
 
+VARIANT_DASHES: dict[str, Any] = dict(
+    zip(VARIANTS, ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1.2, 1, 1.2)), (0, (7, 1))), strict=True)
+)
+"""Dashes of a variant where it is a line, so that curves are told apart without colour too."""
+
+
+def ink(color: str) -> str:
+    """The colour for letters: darkened, hue kept, until it reads on white paper (contrast 4.5)."""
+    from matplotlib.colors import to_hex, to_rgb
+
+    from signpost_kit.figures.vision import contrast
+
+    red, green, blue = to_rgb(color)
+    shades = ((red * k, green * k, blue * k) for k in (1 - step / 20 for step in range(20)))
+    return next((to_hex(shade) for shade in shades if contrast(shade, (1, 1, 1)) >= 4.5), INK)
+
 
 def provider_looks(providers: Sequence[str]) -> dict[str, Look]:
     """One look per provider, in the order given; beyond eight, colours repeat with open markers."""
@@ -108,6 +132,7 @@ def _settings() -> Any:
         "savefig.dpi": DPI,
         "pdf.fonttype": 42,
         "ps.fonttype": 42,
+        "text.hinting": "no_hinting",  # widths as in the PDF, at whatever resolution
         "text.parse_math": False,  # a model may be called a$b$
         "axes.linewidth": 0.6,
         "axes.edgecolor": INK,
@@ -161,12 +186,29 @@ def canvas(
     The figure is in no global list, so nothing has to be closed. Use it inside :func:`style`.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as _Figure
 
-    figure = _Figure(figsize=(width, height), layout="constrained")
+    figure = _shown_figure()(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03)  # type: ignore[union-attr]
     return figure, figure.subplots(rows, columns, **grid)
+
+
+@functools.cache
+def _shown_figure() -> type[Figure]:
+    """A figure that shows itself as the last value of a notebook's cell, drawn as it would be saved."""
+    from matplotlib.figure import Figure as _Figure
+
+    class ShownFigure(_Figure):
+        def _repr_png_(self) -> bytes:
+            from signpost_kit.figures.typeface import dress
+
+            written = io.BytesIO()
+            with style():
+                dress(self)
+                self.savefig(written, format="png", dpi=SCREEN_DPI)
+            return written.getvalue()
+
+    return ShownFigure
 
 
 def signed(value: float) -> str:
@@ -175,8 +217,8 @@ def signed(value: float) -> str:
     return "0.0" if float(text) == 0 else text.replace("-", "−")
 
 
-def empty(ax: Axes, message: str) -> None:
-    """Turn `ax` into a frame that says why there is nothing to see."""
+def empty(ax: Axes, message: str, *, width: int = 44) -> None:
+    """Turn `ax` into a frame that says why there is nothing to see, in lines of at most `width` letters."""
     import textwrap
 
     ax.clear()
@@ -185,7 +227,7 @@ def empty(ax: Axes, message: str) -> None:
     for spine in ax.spines.values():
         spine.set_visible(True)
         spine.set_color(PALE)
-    wrapped = "\n".join(textwrap.wrap(message, 44))
+    wrapped = "\n".join(textwrap.wrap(message, width))
     ax.text(0.5, 0.5, wrapped, transform=ax.transAxes, ha="center", va="center", color=GREY)
 
 

@@ -1,5 +1,6 @@
 """The scores of both studies: arrays and tidy frames in, fractions, km and tidy frames out."""
 
+from signpost_kit.metrics.analysis import analyse
 from signpost_kit.metrics.checklist import checklist_compliance
 from signpost_kit.metrics.claims import calibration, false_acceptances, score_claims, summarise_claims, verdict_roc
 from signpost_kit.metrics.conflict import attraction_rate, mean_of_pairs, tbs_km, tdr_km, tfr
@@ -30,6 +31,7 @@ from signpost_kit.metrics.verification import claim_band, discrimination_radius,
 
 __all__ = [
     "acc_at",
+    "analyse",
     "attraction_rate",
     "calibration",
     "capability",

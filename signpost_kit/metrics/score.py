@@ -12,28 +12,14 @@ from signpost_kit.frames import COLUMNS
 from signpost_kit.metrics.cube import Cube, build_cube
 from signpost_kit.metrics.derived import Derivation
 from signpost_kit.metrics.localization import wla
+from signpost_kit.metrics.longform import MACRO, SCORE_COLUMNS, DatasetSums, long_frame, stacked_columns, with_macro
 from signpost_kit.metrics.paper import TFR_RADIUS_KM, WLA_ALPHA
-from signpost_kit.metrics.ratios import READINGS, Key, MedianSeries, Ratio, median_series, ratios
-from signpost_kit.stats.intervals import bootstrap_ratios, mean_over_datasets, ratio, segment_sums
+from signpost_kit.metrics.ratios import READINGS, MedianSeries, Ratio, median_series, ratios
+from signpost_kit.stats.intervals import bootstrap_ratios, mean_over_datasets, ratio
 from signpost_kit.stats.medians import bootstrap_medians, segment_medians
 
 __all__ = ["MACRO", "SCORE_COLUMNS", "score_signpost"]
 
-MACRO = "macro"
-SCORE_COLUMNS = (
-    "model",
-    "dataset",
-    "metric",
-    "variant",
-    "tier",
-    "value",
-    "low",
-    "high",
-    "n_asked",
-    "n_answered",
-    "coverage",
-    "reading",
-)
 _MACRO_ONLY = frozenset({"retention", "q_tbs", "q_tfr", "capability", "robustness", "mcrs"})
 
 
@@ -117,7 +103,7 @@ def _rows(long: pd.DataFrame, keep: np.ndarray) -> pd.DataFrame:
 
 
 def _ratio_rows(cube: Cube, scores: list[Ratio], n_resamples: int, seed: int) -> pd.DataFrame:
-    sums = _Sums(cube.starts)
+    sums = DatasetSums(cube.starts)
     keys = [score.key for score in scores]
     cells = np.stack([ratio(sums(s.numerator), sums(s.denominator)) for s in scores])  # (k, m, d)
     asked = np.stack([sums(s.asked) for s in scores])
@@ -126,11 +112,11 @@ def _ratio_rows(cube: Cube, scores: list[Ratio], n_resamples: int, seed: int) ->
     macro = mean_over_datasets(np.moveaxis(cells, -1, 0))
     place = {key: number for number, key in enumerate(keys)}
     source = [place[key] for key in derive.sources]
-    values = np.concatenate([_with_macro(cells, macro), _with_macro(derive(cells), derive(macro))])
+    values = np.concatenate([with_macro(cells, macro), with_macro(derive(cells), derive(macro))])
     counts = [np.concatenate([part, part[source]]) for part in (asked, answered)]
     low = high = np.full(values.shape, np.nan)
     if n_resamples and cube.models and cube.datasets:
-        columns, numerator, denominator = _columns(scores)
+        columns, numerator, denominator = stacked_columns(scores)
         bounds = bootstrap_ratios(
             columns,
             numerator,
@@ -141,106 +127,24 @@ def _ratio_rows(cube: Cube, scores: list[Ratio], n_resamples: int, seed: int) ->
             n_resamples=n_resamples,
             seed=seed,
         )
-        low = _with_macro(np.moveaxis(bounds.cells_low, 0, -1), bounds.low)
-        high = _with_macro(np.moveaxis(bounds.cells_high, 0, -1), bounds.high)
-    return _long(cube, [*keys, *derive.keys], values, bounds=(low, high), counts=counts)
+        low = with_macro(np.moveaxis(bounds.cells_low, 0, -1), bounds.low)
+        high = with_macro(np.moveaxis(bounds.cells_high, 0, -1), bounds.high)
+    return long_frame(cube, [*keys, *derive.keys], values, bounds=(low, high), counts=counts)
 
 
 def _median_rows(cube: Cube, series: list[MedianSeries], n_resamples: int, seed: int) -> pd.DataFrame:
-    sums = _Sums(cube.starts)
+    sums = DatasetSums(cube.starts)
     shape = (len(series), len(cube.models))
     stacked = np.concatenate([s.values for s in series]) if cube.models else np.empty((0, len(cube.tier)))
     medians, ordered = segment_medians(stacked, cube.starts)
     cells = medians.reshape(*shape, len(cube.datasets))
-    values = _with_macro(cells, mean_over_datasets(np.moveaxis(cells, -1, 0)))
+    values = with_macro(cells, mean_over_datasets(np.moveaxis(cells, -1, 0)))
     low = high = np.full(values.shape, np.nan)
     if n_resamples and cube.models and cube.datasets:
         bounds = bootstrap_medians(ordered, cube.datasets, n_resamples=n_resamples, seed=seed)
         cells_low, cells_high, macro_low, macro_high = bounds
-        low = _with_macro(cells_low.reshape(cells.shape), macro_low.reshape(shape))
-        high = _with_macro(cells_high.reshape(cells.shape), macro_high.reshape(shape))
+        low = with_macro(cells_low.reshape(cells.shape), macro_low.reshape(shape))
+        high = with_macro(cells_high.reshape(cells.shape), macro_high.reshape(shape))
     asked = np.stack([sums(s.asked) for s in series])
     answered = np.stack([sums(s.answered) for s in series])
-    return _long(cube, [s.key for s in series], values, bounds=(low, high), counts=[asked, answered])
-
-
-class _Sums:
-    """Per-dataset sums; many scores share an array, which is then summed once."""
-
-    def __init__(self, starts: np.ndarray) -> None:
-        self._starts = starts
-        self._known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-
-    def __call__(self, rows: np.ndarray) -> np.ndarray:
-        if id(rows) not in self._known:  # the array is kept, so its id stays its own
-            self._known[id(rows)] = (rows, segment_sums(rows, self._starts))
-        return self._known[id(rows)][1]
-
-
-def _columns(scores: list[Ratio]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Distinct (model, group) arrays stacked to rows, and which rows each score divides.
-
-    Arrays are shared between scores, and a count that is the same for all models is one row.
-    """
-    blocks: list[np.ndarray] = []
-    place: dict[int, np.ndarray] = {}
-    height = 0
-    for score in scores:
-        for rows in (score.numerator, score.denominator):
-            if id(rows) in place:
-                continue
-            same = bool(np.all(rows[1:] == rows[:1]))
-            block = rows[:1] if same else rows
-            place[id(rows)] = np.full(len(rows), height) if same else height + np.arange(len(rows))
-            blocks.append(block.astype(np.float32))
-            height += len(block)
-    numerator = np.stack([place[id(score.numerator)] for score in scores])
-    denominator = np.stack([place[id(score.denominator)] for score in scores])
-    return np.concatenate(blocks), numerator, denominator
-
-
-def _with_macro(cells: np.ndarray, macro: np.ndarray) -> np.ndarray:
-    """(k, m, d) and (k, m) to (k, m, d + 1)."""
-    return np.concatenate([cells, macro[..., None]], axis=-1)
-
-
-def _long(
-    cube: Cube,
-    keys: list[Key],
-    values: np.ndarray,
-    *,
-    bounds: tuple[np.ndarray, np.ndarray],
-    counts: list[np.ndarray],
-) -> pd.DataFrame:
-    """Arrays (key, model, dataset + macro) to the long frame, model by model.
-
-    `counts` are asked and answered, without the macro entry, which is their sum.
-    """
-    datasets = [*cube.datasets, MACRO]
-    shape = (len(cube.models), len(datasets), len(keys))
-    asked, answered = (_with_macro(part, part.sum(axis=-1)) for part in counts)
-    names = [np.array(column, dtype=object) for column in zip(*keys, strict=True)]
-
-    def spread(labels: Any, axis: int) -> np.ndarray:
-        view = np.asarray(labels, dtype=object).reshape([-1 if a == axis else 1 for a in range(3)])
-        return np.broadcast_to(view, shape).ravel()
-
-    def flat(array: np.ndarray) -> np.ndarray:
-        return np.moveaxis(array, 0, -1).ravel()
-
-    metric, variant, tier, reading = (spread(name, 2) for name in names)
-    frame = {
-        "model": spread(cube.models, 0),
-        "dataset": spread(datasets, 1),
-        "metric": metric,
-        "variant": variant,
-        "tier": tier,
-        "value": flat(values),
-        "low": flat(bounds[0]),
-        "high": flat(bounds[1]),
-        "n_asked": flat(asked).astype(np.int64),
-        "n_answered": flat(answered).astype(np.int64),
-        "coverage": flat(ratio(answered, asked)),
-        "reading": reading,
-    }
-    return pd.DataFrame(frame, columns=list(SCORE_COLUMNS))
+    return long_frame(cube, [s.key for s in series], values, bounds=(low, high), counts=[asked, answered])

@@ -11,7 +11,7 @@ resamples are one matrix product, counts times per-group sums.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -214,17 +214,23 @@ def mean_over_datasets(cells: np.ndarray) -> np.ndarray:
     return ratio(np.where(known, cells, 0.0).sum(axis=0), known.sum(axis=0))
 
 
-def _resampled_sums(columns: np.ndarray, n_resamples: int, rng: np.random.Generator) -> np.ndarray:
-    """(c, n_resamples): every row summed over each resample of the groups of one dataset."""
-    n_groups = columns.shape[1]
-    out = np.empty((len(columns), n_resamples), dtype=np.float32)
+def count_blocks(n_groups: int, n_resamples: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """How often each group of a dataset was drawn: blocks of rows, (resamples, n_groups) in all, whole numbers."""
     block = max(1, _BLOCK_CELLS // max(n_groups, 1))
     for first in range(0, n_resamples, block):
         size = min(block, n_resamples - first)
         drawn = rng.integers(0, n_groups, size=(size, n_groups), dtype=np.int32)
         drawn += np.arange(size, dtype=np.int32)[:, None] * np.int32(n_groups)
-        counts = np.bincount(drawn.ravel(), minlength=size * n_groups).astype(np.float32)
-        out[:, first : first + size] = columns @ counts.reshape(size, n_groups).T
+        yield np.bincount(drawn.ravel(), minlength=size * n_groups).reshape(size, n_groups)
+
+
+def _resampled_sums(columns: np.ndarray, n_resamples: int, rng: np.random.Generator) -> np.ndarray:
+    """(c, n_resamples): every row summed over each resample of the groups of one dataset."""
+    out = np.empty((len(columns), n_resamples), dtype=np.float32)
+    first = 0
+    for counts in count_blocks(columns.shape[1], n_resamples, rng):
+        out[:, first : first + len(counts)] = columns @ counts.astype(np.float32).T
+        first += len(counts)
     return out
 
 

@@ -16,8 +16,8 @@ import pytest
 from signpost_kit.frames import VARIANTS
 from signpost_kit.metrics.cube import build_cube
 from signpost_kit.metrics.derived import Derivation
+from signpost_kit.metrics.longform import stacked_columns
 from signpost_kit.metrics.ratios import ratios
-from signpost_kit.metrics.score import _columns
 from signpost_kit.stats.intervals import bootstrap_ratios, mean_over_datasets, ratio
 
 SIZES = {"IM2GPS3K": 651, "YFCC4K": 992, "GoogleSV": 2337, "BaiduSV": 1131}
@@ -57,7 +57,7 @@ def prepared():
     )
     _, cube = build_cube(predictions, groups)
     scores = ratios(cube, alpha=0.005, tfr_radius_km=50)
-    return cube, Derivation([s.key for s in scores]), _columns(scores)
+    return cube, Derivation([s.key for s in scores]), stacked_columns(scores)
 
 
 def _index_loop(columns, index_pair, starts, derive, n: int):

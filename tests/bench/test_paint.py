@@ -46,7 +46,7 @@ def test_paint_one_sign(benchmark, scene):
     assert record["status"] == "ok" and (painted != image).any()
     ratio = benchmark.stats.stats.median / _yardstick(image)
     benchmark.extra_info |= {"of the yardstick": round(ratio, 2), "goal_ms": 18}
-    # Measured 10.9 ms beside 10.4 ms of the yardstick; 18 ms would be 1.7 of it.
+    # Measured 14-16 ms beside 10.9-11.2 ms of the yardstick; 18 ms would be 1.6-1.7 of it.
     assert ratio < 1.7
 
 

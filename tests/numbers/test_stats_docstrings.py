@@ -14,6 +14,7 @@ MODULES = {
     "stats.slopes": 3,
     "stats.agreement": 4,
     "stats.ranks": 3,
+    "stats.concordance": 3,
     "stats.planning": 1,
     "metrics.verification": 4,
     "metrics.claims": 3,
