@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["capability_robustness"]
 
+_MOST_NAMES = 30  # in one panel; beyond, the published models are points without a name
 _EXPONENTS = (0.40, 0.60)  # of C and R in MCRS (SIGNPOST-Bench, eq. 6)
 
 
@@ -54,7 +55,7 @@ def capability_robustness(
     ax.set_ylabel("Conflict robustness R (%)")
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handletextpad=0.5)
     names = [name for name, good in zip(models, ok, strict=True) if good]
-    grey_names = list(others["model"]) if len(others) else []
+    grey_names = list(others["model"]) if len(others) and len(names) + len(others) <= _MOST_NAMES else []
     lines = [tuple(line) for line in segments]
     levels = [text for text in ax.texts if text.get_gid() == "mcrs-label"]
     mine = place_labels(ax, x[ok], y[ok], names, avoid=[(a, b) for a, b in grey], segments=lines, taken=levels,

@@ -20,6 +20,7 @@ __all__ = [
     "in_order",
     "mean_over_models",
     "pick",
+    "published_beside",
     "status_shares",
     "wide",
     "with_providers",
@@ -57,6 +58,18 @@ def published_models() -> pd.DataFrame:
     from signpost_kit.published import published
 
     return published("signpost/mcrs_leaderboard")
+
+
+def published_beside(kind: str) -> pd.DataFrame:
+    """Published scores to draw beside a run's frame `kind` (macro, cells, tiers), with the means over models.
+
+    Columns as in the run's frames, `reading` is "published"; see :mod:`signpost_kit.published_frames`.
+    """
+    from signpost_kit.published_frames import published_frames
+
+    frames = published_frames()
+    parts = [frames[kind], frames["means"]] if kind != "cells" else [frames[kind]]
+    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
 
 
 def pick(

@@ -81,7 +81,7 @@ def draw_dprime(claims: pd.DataFrame, ax: Axes, *, published: pd.DataFrame | Non
 def fig_dprime(claims: pd.DataFrame, *, published: pd.DataFrame | None = None) -> Figure:
     """Can models tell a true claim from one about a place nearby?"""
     with style():
-        figure, ax = canvas(DOUBLE * 0.72, 2.9)
+        figure, ax = canvas(DOUBLE, 2.9)
         draw_dprime(claims, ax, published=published)
         handles, labels = ax.get_legend_handles_labels()
         if handles:
@@ -174,9 +174,10 @@ def fig_calibration(bins: pd.DataFrame) -> Figure:
 def fig_roc(curves: pd.DataFrame) -> Figure:
     """All models in one square."""
     with style():
-        figure, ax = canvas(SINGLE * 1.45, 2.9)
+        models = curves["model"].nunique() if len(curves) else 0
+        figure, ax = canvas(SINGLE, 3.05 + 0.16 * int(np.ceil(models / 2)))
         draw_roc(curves, ax)
         handles, labels = ax.get_legend_handles_labels()
         if handles:
-            figure.legend(handles, labels, loc="outside right upper")
+            figure.legend(handles, labels, loc="outside lower left", ncols=2, columnspacing=1.0, handletextpad=0.4)
     return figure

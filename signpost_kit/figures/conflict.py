@@ -14,13 +14,30 @@ from signpost_kit.figures.style import GREY, INK, PALE, VARIANT_LOOK, empty, pro
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["conflict_profile", "profile_rows", "text_bias"]
+__all__ = ["PUBLISHED_HEAD", "conflict_profile", "profile_rows", "text_bias"]
+
+PUBLISHED_HEAD = "Published, other scenes"
+"""Heading of the study's own models below those of the run."""
+_FAINT, _FAINT_INK = "#9c9c9c", "#767676"
 
 
-def profile_rows(macro: pd.DataFrame) -> int:
+def profile_rows(macro: pd.DataFrame, published: pd.DataFrame | None = None, metric: str = "wla") -> int:
     """How many lines a figure with one line per model and a heading per provider needs (for its height)."""
     models, providers = _models(macro, "wla", "Original")
-    return len(models) + (len(set(providers)) if len(set(providers)) > 1 else 0)
+    theirs = _published_models(published, metric)
+    heads = len(set(providers)) + bool(theirs)
+    return len(models) + len(theirs) + (heads if heads > 1 else 0)
+
+
+def _published_models(published: pd.DataFrame | None, metric: str) -> list[str]:
+    """Published models that have a value of the metric to draw, best first."""
+    if published is None or not len(published):
+        return []
+    variants = ("Original", "Adversarial") if metric == "wla" else ("Adversarial",)
+    found = pd.concat([pick(published, metric, variant=v, reading="published") for v in variants])
+    found = found.loc[np.isfinite(found["value"]), :].drop_duplicates(subset=["model"])
+    order = found.assign(value=-found["value"]) if metric == "tbs_km" else found
+    return in_order(order.assign(provider=""), grouped=False)[0]
 
 
 def _models(macro: pd.DataFrame, metric: str, variant: str | None) -> tuple[list[str], list[str]]:
@@ -47,9 +64,13 @@ def _lines(models: Sequence[str], providers: Sequence[str]) -> tuple[np.ndarray,
     return np.array(ys), heads
 
 
-def _model_axis(ax: Axes, models: Sequence[str], ys: np.ndarray, heads: Sequence[tuple[float, str]]) -> None:
-    """Names of models as tick labels, names of providers as bold headings over a thin rule."""
+def _model_axis(
+    ax: Axes, models: Sequence[str], ys: np.ndarray, heads: Sequence[tuple[float, str]], *, faint: int = 0
+) -> None:
+    """Names of models as tick labels, names of providers as bold headings over a rule; the last `faint` grey."""
     ax.set_yticks([*ys, *(y for y, _ in heads)], [*models, *(name for _, name in heads)])
+    for label in ax.get_yticklabels()[len(models) - faint : len(models)]:
+        label.set_color(_FAINT_INK)
     for label in ax.get_yticklabels()[len(models) :]:
         label.set_fontweight("bold")
     for tick in ax.yaxis.get_major_ticks():
@@ -68,12 +89,19 @@ def _interval(
 
 
 def conflict_profile(
-    macro: pd.DataFrame, axes: Sequence[Axes], *, radius_km: float = 50.0, reading: str = READING
+    macro: pd.DataFrame,
+    axes: Sequence[Axes],
+    *,
+    radius_km: float = 50.0,
+    reading: str = READING,
+    published: pd.DataFrame | None = None,
 ) -> None:
     """Fig. 3: (a) Original and Adversarial WLA of each model, joined; (b) its trap-fit rate, on the same lines.
 
     `macro` is the frame of that name; `axes` two axes side by side. Thin lines are 95 % intervals. A model
     without a value keeps its line and gets no mark. The number at the right of (a) is the change in points.
+    `published` (see :func:`signpost_kit.figures.cells.published_beside`) adds the study's models below, in grey:
+    they were asked about other scenes.
     """
     left, right = axes
     models, providers = _models(macro, "wla", "Original")
@@ -81,13 +109,17 @@ def conflict_profile(
         empty(left, "No scores: no model was asked.")
         empty(right, "No scores: no model was asked.")
         return
-    ys, heads = _lines(models, providers)
+    theirs = _published_models(published, "wla")
+    every, heads = _lines([*models, *theirs], [*providers, *[PUBLISHED_HEAD] * len(theirs)])
+    ys, below = every[: len(models)], every[len(models) :]
     before = pick(macro, "wla", variant="Original", reading=reading)
     after = pick(macro, "wla", variant="Adversarial", reading=reading)
     _dumbbells(left, before, after, models, ys)
-    _model_axis(left, models, ys, heads)
-    left.set_title("(a) Localization accuracy", pad=17)
     _trap_bars(right, pick(macro, "tfr", reading=reading), models, providers, ys)
+    if theirs and published is not None:
+        _published_dumbbells(left, right, published, theirs, below)
+    _model_axis(left, [*models, *theirs], every, heads, faint=len(theirs))
+    left.set_title("(a) Localization accuracy", pad=17)
     right.set_ylim(left.get_ylim())
     right.set_yticks([])
     for y, _ in heads[1:]:
@@ -95,6 +127,32 @@ def conflict_profile(
     if right.get_xlabel():
         right.set_xlabel(f"TFR (%): within {radius_km:g} km of the place on the sign")
     right.set_title("(b) Answers at the sign's place", pad=17)
+
+
+def _published_dumbbells(
+    left: Axes, right: Axes, published: pd.DataFrame, models: Sequence[str], ys: np.ndarray
+) -> None:
+    """The study's own numbers in grey, on the scales of the run; what was not published stays empty."""
+    x0, x1 = (
+        wide(pick(published, "wla", variant=v, reading="published"), models) * 100
+        for v in ("Original", "Adversarial")
+    )
+    if left.has_data():
+        both = np.isfinite(x0) & np.isfinite(x1)
+        left.hlines(ys[both], x0[both], x1[both], color="#d9d9d9", lw=2.0, zorder=1.8, gid="published change")
+        for x, name in ((x0, "Original"), (x1, "Adversarial")):
+            look, ok = VARIANT_LOOK[name], np.isfinite(x)
+            left.plot(x[ok], ys[ok], look.marker, color=_FAINT, ms=4.2, mew=0.4,
+                      mec="white" if look.marker == "X" else _FAINT, zorder=2, gid=f"published {name}")  # fmt: skip
+        for y, change in zip(ys[both], (x1 - x0)[both], strict=True):
+            left.text(1.02, y, signed(change), transform=left.get_yaxis_transform(), va="center", ha="left",
+                      fontsize=6.5, color=_FAINT_INK, gid="published drop")  # fmt: skip
+        left.set_xlim(right=min(100, max(left.get_xlim()[1], float(np.nanmax([*x0, *x1])) * 1.08)))
+    rate = wide(pick(published, "tfr", reading="published"), models) * 100
+    ok = np.isfinite(rate)
+    if ok.any() and right.has_data():
+        right.barh(ys[ok], rate[ok], height=0.5, color="#dedede", edgecolor=_FAINT, lw=0.5, gid="published tfr")
+        right.set_xlim(right=max(right.get_xlim()[1], float(np.nanmax(rate)) * 1.16))
 
 
 def _dumbbells(ax: Axes, before: pd.DataFrame, after: pd.DataFrame, models: Sequence[str], ys: np.ndarray) -> None:
@@ -146,10 +204,19 @@ def _trap_bars(
     ax.grid(axis="x")
 
 
-def text_bias(macro: pd.DataFrame, ax: Axes, *, reading: str = READING) -> None:
+def _beyond(ax: Axes, x: float, y: float, text: str, *, gid: str, color: str = INK) -> None:
+    """A number at the right of a mark, clear of it."""
+    ax.annotate(text, (x, y), xytext=(4.5, 0), textcoords="offset points", va="center", ha="left", fontsize=6.5,
+                color=color, gid=gid)  # fmt: skip
+
+
+def text_bias(
+    macro: pd.DataFrame, ax: Axes, *, reading: str = READING, published: pd.DataFrame | None = None
+) -> None:
     """Fig. 17: adversarial TBS (km) of each model, grouped by provider, with 95 % intervals.
 
     Positive: conflicting text moves the answers away from the truth, compared with the picture without text.
+    `published`: as in :func:`conflict_profile`.
     """
     models, providers = _models(macro, "tbs_km", "Adversarial")
     rows = pick(macro, "tbs_km", variant="Adversarial", reading=reading)
@@ -158,7 +225,9 @@ def text_bias(macro: pd.DataFrame, ax: Axes, *, reading: str = READING) -> None:
     if not ok.any():
         empty(ax, "No text bias score: it needs answers to Blank and to Adversarial pictures of the same scenes.")
         return
-    ys, heads = _lines(models, providers)
+    theirs = _published_models(published, "tbs_km")
+    every, heads = _lines([*models, *theirs], [*providers, *[PUBLISHED_HEAD] * len(theirs)])
+    ys, below = every[: len(models)], every[len(models) :]
     looks = provider_looks(list(dict.fromkeys(providers)))
     ax.axvline(0, color=INK, lw=0.8, zorder=1)
     ax.hlines(ys[ok], 0, x[ok], color="#c4c4c4", lw=1.6, zorder=2, gid="stem")
@@ -166,14 +235,21 @@ def text_bias(macro: pd.DataFrame, ax: Axes, *, reading: str = READING) -> None:
     for y, value, provider in zip(ys[ok], x[ok], np.array(providers)[ok], strict=True):
         look = looks[provider]
         ax.plot(value, y, look.marker, color=look.color, mfc=look.face, ms=5, zorder=3, gid="tbs")
-    _model_axis(ax, models, ys, heads)
+    _model_axis(ax, [*models, *theirs], every, heads, faint=len(theirs))
     ends = np.fmax(x, wide(rows, models, "high"))
-    low = np.nanmin([*np.fmin(x, wide(rows, models, "low")), 0.0])
-    top = np.nanmax([*ends, 0.0])
+    other = np.full(0, 0.0)
+    if theirs and published is not None:
+        other = wide(pick(published, "tbs_km", variant="Adversarial", reading="published"), theirs)
+        ax.hlines(below, 0, other, color="#dedede", lw=1.4, zorder=1.8, gid="published stem")
+        ax.plot(other, below, "o", color=_FAINT, ms=4, zorder=2, gid="published tbs")
+    low = np.nanmin([*np.fmin(x, wide(rows, models, "low")), *other, 0.0])
+    top = np.nanmax([*ends, *other, 0.0])
     span = max(top - low, 1.0)
     for y, value, end in zip(ys[ok], x[ok], ends[ok], strict=True):
         text = f"{value:.0f}".replace("-", "−")
-        ax.text(max(end, 0) + span * 0.02, y, text, va="center", ha="left", fontsize=6.5, gid="value")
+        _beyond(ax, max(end, 0), y, text, gid="value")
+    for y, value in zip(below, other, strict=True):
+        _beyond(ax, max(value, 0), y, f"{value:.0f}".replace("-", "−"), color=_FAINT_INK, gid="published value")
     ax.set_xlim(low - span * 0.04 if low < 0 else 0, top + span * 0.14)
     ax.set_xlabel("TBS under Adversarial text (km)")
     ax.grid(axis="x")

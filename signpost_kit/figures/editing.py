@@ -166,7 +166,7 @@ def fig_edit_quality(edits: pd.DataFrame, texts: pd.DataFrame) -> Figure:
     rates = read_back_rates(texts)
     lines = len(rates) + rates["by"].nunique() * 1.4
     with style():
-        height = min(max(3.0, 0.75 + 0.15 * lines), 9.3)
+        height = min(max(3.0, 0.8 + 0.165 * lines), 9.3)
         figure, axes = canvas(DOUBLE, height, rows=1, columns=3, gridspec_kw={"width_ratios": [1.5, 1, 1]})
         panels: list[Callable[[Axes], None]] = [
             lambda ax: draw_read_back(rates, ax),
@@ -249,6 +249,8 @@ def draw_outside(edits: pd.DataFrame, ax: Axes) -> None:
 
 def draw_attempts(edits: pd.DataFrame, ax: Axes) -> None:
     """How many attempts the pictures took, those that passed and those that were marked."""
+    from matplotlib.patches import Patch
+
     ax.set_title("Attempts used")
     data = edits.dropna(subset=["attempts"])
     if data.empty:
@@ -260,7 +262,7 @@ def draw_attempts(edits: pd.DataFrame, ax: Axes) -> None:
         for done in (1.0, 0.0)
     }
     x = np.arange(1, most + 1)
-    ax.bar(x, counts[1.0], 0.66, color="#0072B2", label="passed")
+    ax.bar(x, counts[1.0], 0.66, color="#0072B2")
     bad = np.array(counts[0.0])
     there = bad > 0  # a bar without height would still have its outline
     ax.bar(
@@ -271,19 +273,22 @@ def draw_attempts(edits: pd.DataFrame, ax: Axes) -> None:
         color="white",
         edgecolor="#D55E00",
         hatch="////",
-        label="marked",
     )
     for n, good, wrong in zip(x, counts[1.0], counts[0.0], strict=True):
         ax.annotate(
             f"{good + wrong}", (n, good + wrong), xytext=(0, 2), textcoords="offset points", ha="center", fontsize=6
         )
     ax.set_xticks(x)
-    ax.set_ylim(top=1.12 * max(good + wrong for good, wrong in zip(counts[1.0], counts[0.0], strict=True)))
     ax.set_xlabel("attempts")
     ax.set_ylabel("pictures")
-    ax.set_ylim(0, max(a + b for a, b in zip(counts[1.0], counts[0.0], strict=True)) * 1.12)
+    ax.set_ylim(0, max(good + wrong for good, wrong in zip(counts[1.0], counts[0.0], strict=True)) * 1.12)
     ax.set_title("Attempts used", pad=16)
-    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, columnspacing=0.8, handletextpad=0.4)
+    marks = [
+        Patch(color="#0072B2", label="passed"),
+        Patch(facecolor="white", edgecolor="#D55E00", hatch="////", label="marked"),
+    ]
+    ax.legend(handles=marks, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, columnspacing=0.8,
+              handletextpad=0.4)  # fmt: skip
 
 
 def fig_worst_edits(edits: pd.DataFrame, benchmark: Benchmark, *, limit: int = 6) -> Figure:

@@ -14,8 +14,9 @@ from signpost_kit.frames import STATUSES, VARIANTS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["answer_coverage", "dataset_grid"]
+__all__ = ["answer_coverage", "dataset_grid", "published_rows"]
 
+_PUBLISHED = " (published)"
 _STATUS_LOOK = {
     "ok": ("#d9d9d9", ""),
     "empty": (PALETTE[5], "...."),
@@ -28,13 +29,32 @@ _STATUS_LOOK = {
 }
 
 
+def published_rows(
+    cells: pd.DataFrame, published: pd.DataFrame | None, metric: str = "wla", variant: str = "Adversarial"
+) -> pd.DataFrame:
+    """Published rows about data sets that the run has too; models are marked as published. None: no rows."""
+    if published is None or not len(published) or not len(cells):
+        return pd.DataFrame(columns=pd.Index(["model", "dataset", "value", "low", "high"]))
+    rows = pick(published, metric, variant=variant, reading="published")
+    rows = rows[rows["dataset"].isin(cells["dataset"].astype(str).unique()) & (rows["dataset"] != "macro")]
+    return rows.assign(model=rows["model"] + _PUBLISHED)
+
+
 def dataset_grid(
-    cells: pd.DataFrame, ax: Axes, *, metric: str = "wla", variant: str = "Adversarial", reading: str = READING
+    cells: pd.DataFrame,
+    ax: Axes,
+    *,
+    metric: str = "wla",
+    variant: str = "Adversarial",
+    reading: str = READING,
+    published: pd.DataFrame | None = None,
 ) -> None:
     """Fig. 16: `metric` of each model (rows, best mean first) in each data set (columns), in per cent.
 
     Dark is high. The small print is the 95 % interval. A cell without a value is hatched and holds no number;
-    the column "mean" is the plain mean over a model's data sets, only where all of them have a value.
+    the column "mean" is the plain mean over a model's data sets, only where all of them have a value. `published`
+    (see :func:`signpost_kit.figures.cells.published_beside`) adds the study's models on the same data sets below a
+    line.
     """
     rows = pick(cells, metric, variant=variant, reading=reading)
     rows = rows[rows["dataset"] != "macro"]
@@ -46,6 +66,12 @@ def dataset_grid(
     everyone = pd.Index(cells["model"].astype(str).unique())
     means = values.reindex(everyone).mean(axis=1, skipna=False)
     order, _ = in_order(with_providers(pd.DataFrame({"model": everyone, "value": means.to_numpy()})), grouped=False)
+    theirs = published_rows(cells, published, metric, variant)
+    if len(theirs):
+        more = theirs.pivot_table(index="model", columns="dataset", values="value", aggfunc="first", dropna=False)
+        order += in_order(more.mean(axis=1).rename("value").reset_index().assign(provider=""), grouped=False)[0]
+        values = pd.concat([values, more])
+        means = values.mean(axis=1, skipna=False)
     datasets = list(dict.fromkeys(cells.loc[cells["dataset"] != "macro", "dataset"].astype(str)))
     grid = values.reindex(index=order, columns=datasets).to_numpy(float) * 100
     if len(datasets) > 1:
@@ -53,6 +79,11 @@ def dataset_grid(
     bounds = [t.reindex(index=order, columns=datasets).to_numpy(float) * 100 for t in (low, high)]
     columns = [*datasets, "mean"] if len(datasets) > 1 else datasets
     _heat(ax, grid, bounds, order, columns, rule=len(datasets) if len(datasets) > 1 else None)
+    own = sum(not name.endswith(_PUBLISHED) for name in order)
+    if own < len(order):
+        ax.axhline(own - 0.5, color=INK, lw=1.0)
+        for label in ax.get_yticklabels()[own:]:
+            label.set_color(GREY)
 
 
 def _heat(
@@ -94,14 +125,16 @@ def _heat(
 def answer_coverage(shares: pd.DataFrame, ax: Axes) -> None:
     """How the questions ended: one bar per model and variant, cut by status, in per cent of what was asked.
 
-    `shares` comes from :func:`signpost_kit.figures.cells.status_shares`. The share answered stands at the right.
+    `shares` comes from :func:`signpost_kit.figures.cells.status_shares`; when it holds only the variant "all",
+    there is one bar per model. The share answered stands at the right.
     """
-    rows = shares[shares["variant"] != "all"] if len(shares) else shares
+    total = len(shares) > 0 and set(shares["variant"].astype(str)) == {"all"}
+    rows = shares if total or not len(shares) else shares[shares["variant"] != "all"]
     if not len(rows):
         empty(ax, "No question was asked yet.")
         return
     models = list(dict.fromkeys(rows["model"].astype(str)))
-    variants = [v for v in VARIANTS if v in set(rows["variant"])]
+    variants = ["all"] if total else [v for v in VARIANTS if v in set(rows["variant"])]
     table = rows.pivot_table(index=["model", "variant"], columns="status", values="share", aggfunc="first")
     y, ticks, names, used = 0.0, [], [], []
     for model in models:
@@ -109,14 +142,15 @@ def answer_coverage(shares: pd.DataFrame, ax: Axes) -> None:
         for variant in variants:
             if (model, variant) in table.index:
                 used += _bar(ax, y, table.loc[(model, variant)])
-                ax.text(-1.0, y, variant, ha="right", va="center", fontsize=5.5, color=GREY)
+                if not total:
+                    ax.text(-1.0, y, variant, ha="right", va="center", fontsize=5.5, color=GREY)
             y += 1.0
         ticks.append((start + y - 1) / 2)
         names.append(model)
-        y += 0.8
+        y += 0.25 if total else 0.8
     ax.set_yticks(ticks, names)
-    ax.tick_params(axis="y", length=0, pad=38)
-    ax.set_ylim(y - 0.8, -0.8)
+    ax.tick_params(axis="y", length=0, pad=4 if total else 38)
+    ax.set_ylim(y - (0.6 if total else 0.8), -0.8)
     ax.set_xlim(0, 100)
     ax.set_xlabel("share of questions asked (%)")
     handles = dict(used)
@@ -140,5 +174,6 @@ def _bar(ax: Axes, y: float, shares: pd.Series) -> list[tuple[str, object]]:
         left += share
     answered = float(shares.to_dict().get("ok", np.nan))
     text = f"{answered:.0%}" if np.isfinite(answered) else "0%"
+    text = ">99%" if text == "100%" and answered < 1 - 1e-9 else text
     ax.text(101, y, text, ha="left", va="center", fontsize=5.5, gid="answered")
     return out

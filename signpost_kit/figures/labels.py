@@ -59,7 +59,10 @@ def place_labels(
     Limits of `ax` must be final. A label pushed away from its point gets a thin leader. Points with NaN are
     skipped. Deterministic: the crowded points choose first. Where no free place exists the least overlap wins.
     """
+    from signpost_kit.figures.typeface import dress
+
     figure: Any = ax.figure.figure  # of a subfigure, the figure it is in
+    dress(figure)
     figure.draw_without_rendering()  # the layout engine moves axes: only afterwards are pixels right
     renderer = figure.canvas.get_renderer()
     unit = figure.dpi / 72.0
@@ -76,12 +79,12 @@ def place_labels(
         ends = ax.transData.transform(np.asarray(segments, float).reshape(-1, 2)).reshape(-1, 4)
         obstacles = np.vstack([obstacles, ends + np.array([-1, -1, 1, 1]) * 0.8 * unit])
     frame = ax.get_window_extent(renderer)
-    sizes, notes = [], []
-    for i in keep:
-        note = ax.annotate(labels[i], points[i], xytext=(0, 0), textcoords="offset pixels", **text)
+    notes = [ax.annotate(labels[i], points[i], xytext=(0, 0), textcoords="offset pixels", **text) for i in keep]
+    dress(figure)  # names in any script have their final fonts, and so their widths
+    sizes = []
+    for note in notes:
         extent = note.get_window_extent(renderer)
         sizes.append((extent.width + 1.5 * unit, extent.height + 0.5 * unit))
-        notes.append(note)
     distance = np.hypot(*(pixels[:, None, :] - marks[None, :, :]).transpose(2, 0, 1))
     crowding = (distance < 45 * unit).sum(axis=1)
     placed = [np.array(artist.get_window_extent(renderer).extents) for artist in taken]

@@ -10,13 +10,13 @@ import pandas as pd
 
 from signpost_kit.figures.basemap import Window, window_for
 from signpost_kit.figures.cells import rows_of
-from signpost_kit.figures.style import GREY, INK, PALE, VARIANT_LOOK, empty
+from signpost_kit.figures.style import GREY, INK, PALE, VARIANT_LOOK, empty, ink
 from signpost_kit.frames import VARIANTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["answers_map", "contact_sheet", "quintuplet", "shorten", "show_picture", "story_map"]
+__all__ = ["answers_map", "contact_sheet", "crop_sign", "quintuplet", "shorten", "show_picture", "story_map"]
 
 _TRUTH = {"marker": "*", "color": "#0072B2", "ms": 9, "mec": "white", "mew": 0.6}
 _TRAP = {"marker": "X", "color": "#1a1a1a", "ms": 7, "mec": "white", "mew": 0.7}
@@ -56,7 +56,7 @@ def show_picture(ax: Axes, path: str, side: int = 640) -> np.ndarray | None:
     return pixels
 
 
-def _crop(path: str, polygon: Sequence[Sequence[float]]) -> np.ndarray | None:
+def crop_sign(path: str, polygon: Sequence[Sequence[float]]) -> np.ndarray | None:
     """The sign, cut out with a margin, in the shape 5:2; None without picture or polygon."""
     from signpost_kit.errors import SignpostError
     from signpost_kit.images import load_rgb
@@ -91,8 +91,8 @@ def quintuplet(story: pd.DataFrame, pictures: Sequence[Axes], signs: Sequence[Ax
         look = VARIANT_LOOK[variant]
         show_picture(top, row["image"])
         top.set_anchor("S")
-        top.set_title(variant, fontsize=7.5, loc="center", color=look.color, pad=3)
-        part = _crop(row["image"], row["polygon"])
+        top.set_title(variant, fontsize=7.5, loc="center", color=ink(look.color), pad=3)
+        part = crop_sign(row["image"], row["polygon"])
         if part is None:
             empty(low, "sign not located")
         else:
@@ -175,7 +175,7 @@ def contact_sheet(sheet: pd.DataFrame, axes: np.ndarray) -> None:
             row = rows.loc[variant]
             show_picture(ax, row["image"], 400)
             if i == 0:
-                ax.set_title(variant, fontsize=7.5, loc="center", color=VARIANT_LOOK[variant].color)
+                ax.set_title(variant, fontsize=7.5, loc="center", color=ink(VARIANT_LOOK[variant].color))
             if row["text"]:
                 ax.set_xlabel(f"“{shorten(row['text'], 22)}”", fontsize=6, labelpad=2)
             elif variant == "Blank" and row["image"]:

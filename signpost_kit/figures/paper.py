@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["fig01", "fig03", "fig12", "fig13", "fig16", "fig17", "fig_answers", "fig_coverage", "fig_variants"]
 
+_VARIANTS_UP_TO = 12  # models for which the coverage of each variant fits a page
+_PAGE = 9.3  # inches
 _PANELS = 6  # with more models than this, fig. 13 shows their mean
 
 
@@ -34,12 +36,18 @@ def fig01(story: pd.DataFrame) -> Figure:
     return figure
 
 
-def fig03(macro: pd.DataFrame, *, radius_km: float = 50.0, reading: str = cells.READING) -> Figure:
-    """Conflict profile of every model, from the frame `macro`."""
+def fig03(
+    macro: pd.DataFrame,
+    *,
+    radius_km: float = 50.0,
+    reading: str = cells.READING,
+    published: pd.DataFrame | None = None,
+) -> Figure:
+    """Conflict profile of every model, from the frame `macro`; `published` rows stand below in grey."""
     with style():
-        height = 0.95 + 0.19 * max(conflict.profile_rows(macro), 3)
+        height = min(0.95 + 0.19 * max(conflict.profile_rows(macro, published), 3), _PAGE)
         figure, axes = canvas(DOUBLE, height, columns=2, width_ratios=(1.25, 1))
-        conflict.conflict_profile(macro, axes, radius_km=radius_km, reading=reading)
+        conflict.conflict_profile(macro, axes, radius_km=radius_km, reading=reading, published=published)
     return figure
 
 
@@ -52,8 +60,17 @@ def fig12(macro: pd.DataFrame, *, published: pd.DataFrame | None = None, reading
     return figure
 
 
-def fig13(by_tier: pd.DataFrame, groups: pd.DataFrame, *, reading: str = cells.READING) -> Figure:
-    """WLA by tier from the frame `tiers`: a panel per model up to six, beyond that their mean over all of them."""
+def fig13(
+    by_tier: pd.DataFrame,
+    groups: pd.DataFrame,
+    *,
+    reading: str = cells.READING,
+    published: pd.DataFrame | None = None,
+) -> Figure:
+    """WLA by tier from the frame `tiers`: a panel per model up to six, beyond that their mean over all of them.
+
+    `published`: the study's mean by tier, as grey rings.
+    """
     rows = _macro_only(by_tier)
     shares = cells.group_shares(groups)
     models = (
@@ -68,11 +85,11 @@ def fig13(by_tier: pd.DataFrame, groups: pd.DataFrame, *, reading: str = cells.R
         elif len(models) > _PANELS:
             figure, ax = canvas(SINGLE, 2.9)
             mean = cells.mean_over_models(rows)
-            tiers.tier_profile(mean, ax, shares=shares, faint=rows, reading=reading)
+            tiers.tier_profile(mean, ax, shares=shares, faint=rows, reading=reading, published=published)
             ax.set_title(f"Mean of {len(models)} models (small: each model)", pad=16)
             _tier_legend(ax)
         else:
-            figure = _tier_panels(rows, models, shares, reading)
+            figure = _tier_panels(rows, models, shares, reading, published)
     return figure
 
 
@@ -85,17 +102,27 @@ def _macro_only(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _tier_legend(ax: Any) -> None:
     ax.set_ylabel("WLA (%)")
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, columnspacing=0.8, handletextpad=0.2)
+    ax.legend(
+        *tiers.legend_entries(ax),
+        loc="lower left",
+        bbox_to_anchor=(-0.12, 1.0),
+        ncols=4,
+        columnspacing=0.6,
+        handletextpad=0.1,
+    )
 
 
-def _tier_panels(rows: pd.DataFrame, models: list[str], shares: Any, reading: str) -> Figure:
+def _tier_panels(
+    rows: pd.DataFrame, models: list[str], shares: Any, reading: str, published: pd.DataFrame | None
+) -> Figure:
     columns = min(len(models), 3)
     lines = math.ceil(len(models) / columns)
     width = SINGLE if columns == 1 else DOUBLE
     figure, grid = canvas(width, 0.5 + 2.05 * lines, rows=lines, columns=columns, sharey=True, squeeze=False)
     panels = list(grid.flat)
     for model, ax in zip(models, panels, strict=False):
-        tiers.tier_profile(cells.rows_of(rows, "model", model), ax, shares=shares, reading=reading)
+        mine = cells.rows_of(rows, "model", model)
+        tiers.tier_profile(mine, ax, shares=shares, reading=reading, published=published)
         ax.set_title(model)
         for label in ax.get_xticklabels():
             label.set_fontsize(6)
@@ -103,26 +130,30 @@ def _tier_panels(rows: pd.DataFrame, models: list[str], shares: Any, reading: st
         ax.remove()
     for line in grid:
         line[0].set_ylabel("WLA (%)")
-    handles = panels[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper left", ncols=3, columnspacing=1.0, handletextpad=0.3)
+    figure.legend(*tiers.legend_entries(panels[0]), loc="outside upper left", ncols=2 if columns == 1 else 4,
+                  columnspacing=1.0, handletextpad=0.3)  # fmt: skip
     return figure
 
 
-def fig16(by_dataset: pd.DataFrame, *, reading: str = cells.READING) -> Figure:
-    """Adversarial WLA of each model in each data set, from the frame `cells`."""
+def fig16(
+    by_dataset: pd.DataFrame, *, reading: str = cells.READING, published: pd.DataFrame | None = None
+) -> Figure:
+    """Adversarial WLA of each model in each data set, from the frame `cells`; `published` ones below in grey."""
     n_models = max(by_dataset["model"].nunique(), 3) if len(by_dataset) else 3
+    n_models += len(grids.published_rows(by_dataset, published)["model"].unique())
     n_sets = by_dataset.loc[by_dataset["dataset"] != "macro", "dataset"].nunique() if len(by_dataset) else 1
     with style():
-        figure, ax = canvas(SINGLE if n_sets <= 1 else DOUBLE, 0.55 + 0.2 * n_models)
-        grids.dataset_grid(by_dataset, ax, reading=reading)
+        figure, ax = canvas(SINGLE if n_sets <= 1 else DOUBLE, min(0.55 + 0.2 * n_models, _PAGE))
+        grids.dataset_grid(by_dataset, ax, reading=reading, published=published)
     return figure
 
 
-def fig17(macro: pd.DataFrame, *, reading: str = cells.READING) -> Figure:
-    """Adversarial TBS by provider, from the frame `macro`."""
+def fig17(macro: pd.DataFrame, *, reading: str = cells.READING, published: pd.DataFrame | None = None) -> Figure:
+    """Adversarial TBS by provider, from the frame `macro`; `published` rows stand below in grey."""
     with style():
-        figure, ax = canvas(SINGLE, 0.6 + 0.17 * max(conflict.profile_rows(macro), 4))
-        conflict.text_bias(macro, ax, reading=reading)
+        height = min(0.6 + 0.17 * max(conflict.profile_rows(macro, published, "tbs_km"), 4), _PAGE)
+        figure, ax = canvas(SINGLE, height)
+        conflict.text_bias(macro, ax, reading=reading, published=published)
     return figure
 
 
@@ -139,17 +170,23 @@ def fig_answers(answers: pd.DataFrame, *, radius_km: float = 50.0) -> Figure:
     """One model's answers on two maps: Original above Adversarial."""
     asked = [v for v in ("Original", "Adversarial") if (answers["variant"].astype(str) == v).any()] or ["Original"]
     with style():
-        figure, axes = canvas(DOUBLE * 0.8, 3.15 * len(asked), rows=len(asked), squeeze=False)
+        figure, axes = canvas(DOUBLE, 3.85 * len(asked), rows=len(asked), squeeze=False)
         for variant, ax in zip(asked, axes[:, 0], strict=True):
             maps.answers_map(answers, ax, variant=variant, radius_km=radius_km)
     return figure
 
 
 def fig_coverage(predictions: pd.DataFrame) -> Figure:
-    """How every question ended, per model and variant."""
+    """How every question ended, per model and variant; of more than twelve models only the total of each."""
     shares = cells.status_shares(predictions)
+    models = shares["model"].nunique() if len(shares) else 1
+    if models > _VARIANTS_UP_TO:
+        shares = cells.rows_of(shares, "variant", "all").assign(variant="all")
+    else:
+        shares = shares.loc[shares["variant"] != "all", :]
     bars = len(shares[["model", "variant"]].drop_duplicates()) if len(shares) else 6
+    lines = 0.2 * bars if models > _VARIANTS_UP_TO else 0.114 * (bars + 0.8 * models)
     with style():
-        figure, ax = canvas(SINGLE * 1.3, 0.75 + 0.095 * bars)
+        figure, ax = canvas(DOUBLE, min(0.8 + max(lines, 0.8), _PAGE))
         grids.answer_coverage(shares, ax)
     return figure

@@ -24,7 +24,7 @@ _NAMED = len(_COLOURS)  # with more data sets the smaller ones share one look
 def fig_positions(groups: pd.DataFrame) -> Figure:
     """The map alone, at print size. `groups` has dataset, lat, lon: one row per picture."""
     with style():
-        figure, ax = canvas(DOUBLE * 0.8, 3.0)
+        figure, ax = canvas(DOUBLE, 3.75)
         positions_map(groups, ax)
     return figure
 

@@ -170,7 +170,7 @@ def _badge(ax: Axes, number: int, corners: np.ndarray) -> None:
         (corners[0, 0], corners[0, 1]),
         ha="right",
         va="center",
-        fontsize=4.0,
+        fontsize=5.5,
         color="black",
         bbox={"boxstyle": "circle,pad=0.1", "facecolor": _KEPT, "edgecolor": "black", "linewidth": 0.4},
     )

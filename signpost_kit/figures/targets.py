@@ -61,6 +61,6 @@ def _points(ax: Axes, window: Window, places: np.ndarray, label: str, **look: An
 def fig_targets(targets: pd.DataFrame) -> Figure:
     """The map at print size."""
     with style():
-        figure, axes = canvas(DOUBLE * 0.8, 3.15, squeeze=False)
+        figure, axes = canvas(DOUBLE, 3.85, squeeze=False)
         targets_map(targets, axes[0, 0])
     return figure

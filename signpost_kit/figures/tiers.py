@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from signpost_kit.frames import TIERS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["TIER_NAMES", "tier_profile"]
+__all__ = ["TIER_NAMES", "legend_entries", "tier_profile"]
 
 TIER_NAMES = {"T1": "portable", "T2": "cultural", "T3": "geo-specific"}
 _SHOWN = ("Original", "Blank", "Adversarial")
@@ -29,11 +29,14 @@ def tier_profile(
     shares: Mapping[str, tuple[int, float]] | None = None,
     faint: pd.DataFrame | None = None,
     reading: str = READING,
+    published: pd.DataFrame | None = None,
 ) -> None:
     """One panel of fig. 13: WLA of Original, Blank and Adversarial in each tier, for one model (or a mean).
 
     `rows` holds rows of one model; `faint` the rows of many, drawn small behind; `shares` (tier -> groups,
     share) goes under the tiers' names. The number at each segment is Adversarial minus Original in points.
+    `published` (see :func:`signpost_kit.figures.cells.published_beside`) adds the study's mean on its own scenes as
+    grey rings.
     """
     data = {v: _by_tier(rows, v, reading) for v in _SHOWN}
     if not any(np.isfinite(values["value"]).any() for values in data.values()):
@@ -63,6 +66,12 @@ def tier_profile(
             )
         ok = np.isfinite(values["low"]) & np.isfinite(values["high"])
         ax.vlines(at[ok], values["low"][ok], values["high"][ok], color=look.color, lw=0.8, zorder=2, gid="interval")
+        theirs = _published(published, variant)
+        ok = np.isfinite(theirs)
+        if ok.any():
+            ax.plot(at[ok], theirs[ok], look.marker, color="#8c8c8c", mfc="none", ms=5, mew=0.7, zorder=1.9,
+                    gid=f"published {variant}",
+                    label="published mean" if variant == "Original" else None)  # fmt: skip
         ok = np.isfinite(values["value"])
         ax.plot(at[ok], values["value"][ok], look.marker, color=look.color, mfc=look.face, label=variant,
                 gid=variant, zorder=3, ms=5.5 if look.marker == "X" else 4.5,
@@ -72,7 +81,7 @@ def tier_profile(
         text = signed(adversarial[i] - original[i])
         ax.text(
             x[i] + _STEP + 0.09,
-            (original[i] * 0.6 + adversarial[i] * 0.4),
+            max(original[i] * 0.6 + adversarial[i] * 0.4, 2.5),  # clear of the axis
             text,
             ha="left",
             va="center",
@@ -83,6 +92,21 @@ def tier_profile(
     ax.set_xlim(-0.4, len(TIERS) - 0.4)
     ax.set_ylim(bottom=0)
     ax.grid(axis="y")
+
+
+def _published(published: pd.DataFrame | None, variant: str) -> np.ndarray:
+    """The study's mean over its models in each tier, per cent."""
+    if published is None or not len(published):
+        return np.full(len(TIERS), np.nan)
+    mean = published.loc[published["model"].astype(str).str.startswith("mean of"), :]
+    return _by_tier(mean, variant, "published")["value"]
+
+
+def legend_entries(ax: Axes) -> tuple[list[Any], list[str]]:
+    """Handles and names of a panel, the run's own before what is published."""
+    handles, names = ax.get_legend_handles_labels()
+    order = sorted(range(len(names)), key=lambda i: names[i].startswith("published"))
+    return [handles[i] for i in order], [names[i] for i in order]
 
 
 def _by_tier(rows: pd.DataFrame, variant: str, reading: str) -> dict[str, np.ndarray]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-__all__ = ["BASE_FAMILY", "SYMBOL_FAMILY", "base_fonts", "dress"]
+__all__ = ["BASE_FAMILY", "SYMBOL_FAMILY", "base_fonts", "dress", "families_for"]
 
 BASE_FAMILY = "Signpost Sans"
 """Noto Sans, regular and bold: Latin, Greek, Cyrillic and punctuation."""
@@ -210,6 +210,23 @@ def dress(figure: Figure) -> None:
     for artist, weight, scripts in plans:
         extra = [families[script, weight] for script in scripts]
         artist.set_fontfamily([BASE_FAMILY, *extra, SYMBOL_FAMILY])
+
+
+def families_for(text: str, *, weight: int = 400) -> list[str]:
+    """The families that draw `text`, in the order in which they are tried, made known to matplotlib.
+
+    Raises
+    ------
+    DataError
+        A character has no glyph in any font.
+    """
+    base_fonts()
+    parts = _parts(text)
+    return [
+        BASE_FAMILY,
+        *(_family(script, weight, characters) for script, characters in parts.items()),
+        SYMBOL_FAMILY,
+    ]
 
 
 def _family(script: str, weight: int, characters: str) -> str:
