@@ -43,7 +43,7 @@ def make_sheets(
     annotators
         Of the tiers. Edited pictures are rated by one.
     only
-        `taxonomy` or `edits`; empty: both.
+        `taxonomy`, `edits`, or `images` (of the second study's sites); empty: the first two.
 
     Raises
     ------
@@ -58,12 +58,14 @@ def make_sheets(
         write_edit_sheets,
         write_tier_sheets,
     )
-    from signpost_kit.audits.sheets import EDITS, TIERS_AUDIT
+    from signpost_kit.audits.sheets import EDITS, IMAGES, TIERS_AUDIT
     from signpost_kit.errors import ConfigError
     from signpost_kit.frames import TIERS
 
-    if only not in ("", TIERS_AUDIT, EDITS):
-        raise ConfigError(f"--only is {only!r}; allowed: {TIERS_AUDIT}, {EDITS}")
+    if only not in ("", TIERS_AUDIT, EDITS, IMAGES):
+        raise ConfigError(f"--only is {only!r}; allowed: {TIERS_AUDIT}, {EDITS}, {IMAGES}")
+    if only == IMAGES:
+        return _image_sheets(run, annotators=annotators, seed=seed, say=say)
     if quotas is not None and len(quotas) != len(TIERS):
         raise ConfigError(f"--tiers needs {len(TIERS)} numbers, for {', '.join(TIERS)}; got {len(quotas)}")
     run.ensure(_TIER_STAGE if only == TIERS_AUDIT else _EDIT_STAGE)
@@ -92,6 +94,20 @@ def make_sheets(
     return files
 
 
+def _image_sheets(run: Run, *, annotators: int, seed: int, say: Say) -> list[Path]:
+    """Sheets of the pictures of all sites."""
+    from signpost_kit.audits import write_image_sheets
+    from signpost_kit.audits.sheets import IMAGES
+    from signpost_kit.stages.context_common import sites_of_run
+
+    run.ensure("sources")
+    pictures = [(site.site, name, file) for site in sites_of_run(run) for name, file in site.pictures]
+    made = write_image_sheets(pictures, audits_dir(run) / IMAGES, annotators=annotators, seed=seed)
+    say(f"{made.n} pictures for {annotators} annotator(s): {made.folder}; then: "
+        f"signpost audit read {run.profile.name} FILES")  # fmt: skip
+    return [*made.sheets, *made.pages]
+
+
 def take_sheets(run: Run, files: Sequence[str | Path], *, partial: bool = False, say: Say = print) -> list[Path]:
     """Read filled sheets, keep the answers in the run and say how far the judges agree; return what was written.
 
@@ -102,9 +118,16 @@ def take_sheets(run: Run, files: Sequence[str | Path], *, partial: bool = False,
     """
     from signpost_kit.audits import edit_summary, filled_audits, read_sheets, tier_agreement
     from signpost_kit.audits.filled import save_answers
+    from signpost_kit.audits.sheets import IMAGES
 
     answers = read_sheets(files, sorted(audits_dir(run).glob("*/key.csv")), partial=partial)
     written = save_answers(answers, audits_dir(run))
+    if any(answer["audit"] == IMAGES for answer in answers):
+        from signpost_kit.ladder.images import image_audit_of
+
+        found_images = image_audit_of(run)
+        run.save_table("image_audit", found_images)
+        say(f"image audit: {int(found_images['human_usable'].notna().sum())} pictures judged by people")
     (run.dir / "notebooks" / "tab16.ipynb").unlink(missing_ok=True)  # so that the next run draws it anew
     found = filled_audits(run.dir)
     if found.tiers is not None:
@@ -142,7 +165,7 @@ def audit_app(guarded: Callable[[Callable[..., None]], Callable[..., None]], ope
         edits: Annotated[Optional[int], typer.Option("--edits", help="Edited pictures; default 120.")] = None,  # noqa: UP045
         annotators: Annotated[int, typer.Option("--annotators", min=1, max=2, help="Of the tiers.")] = 2,
         seed: Annotated[int, typer.Option("--seed", min=0, help="Of the draw and the orders.")] = 42,
-        only: Annotated[str, typer.Option("--only", metavar="AUDIT", help="taxonomy or edits.")] = "",
+        only: Annotated[str, typer.Option("--only", metavar="AUDIT", help="taxonomy, edits, or images.")] = "",
         run_dir: RunDir = "",
     ) -> None:
         """Draw pictures and write sheets: 100 + 150 + 100 for the tiers, 120 edited ones, unless told otherwise."""

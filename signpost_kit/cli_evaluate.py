@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from signpost_kit.run import Run
 
-__all__ = ["ask_all", "asking_stages"]
+__all__ = ["ask_all"]
 
 
 def ask_all(run: Run, *, warn: Callable[[str], None], say: Callable[[str], None] = print) -> bool:
     """Do all stages that ask something; False when some of it could not be asked (each reason is told)."""
     from signpost_kit.cli_estimate import show_costs
+    from signpost_kit.preflight import asking_stages
 
     complete = True
     for stage in asking_stages(run):
@@ -28,18 +29,3 @@ def ask_all(run: Run, *, warn: Callable[[str], None], say: Callable[[str], None]
             say(show_costs(run.table(costs).to_dict("records")))  # pyright: ignore[reportArgumentType]
         complete = complete and not entry.get("rejected")
     return complete
-
-
-def asking_stages(run: Run) -> list[str]:
-    """The stages that ask models something in this run."""
-    profile = run.profile
-    tasks = profile.tasks
-    wanted = {
-        "evaluation": "signpost" in profile.studies,
-        "probing": tasks.probing is not None,
-        "defense": tasks.defense is not None,
-        "cross_task": any(task is not None for task in (tasks.consistency, tasks.country, tasks.language)),
-        "hints": profile.context.hints is not None,
-        "claims": profile.context.claims is not None,
-    }
-    return [stage for stage, asked in wanted.items() if asked]

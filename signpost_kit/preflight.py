@@ -12,8 +12,19 @@ from signpost_kit.files import storage_error
 from signpost_kit.profiles import Profile
 from signpost_kit.run import Run
 
-__all__ = ["check_building", "check_keys", "check_run", "check_source", "check_writable"]
+__all__ = [
+    "ASKING",
+    "asking_stages",
+    "check_building",
+    "check_context",
+    "check_keys",
+    "check_run",
+    "check_source",
+    "check_writable",
+]
 
+ASKING = ("evaluation", "probing", "defense", "cross_task", "ladder", "hints", "claims")
+"""Stages that may ask a model."""
 _NEEDED_BYTES = 50_000_000
 _PROBE_BYTES = 64 * 1024
 
@@ -30,6 +41,7 @@ def check_run(run: Run) -> None:
     """
     check_source(run.profile)
     check_building(run)
+    check_context(run)
     check_writable(run.dir)
     check_writable(run.figures_dir)
     if run.store_path.exists():
@@ -39,17 +51,42 @@ def check_run(run: Run) -> None:
 
 
 def check_keys(run: Run) -> None:
-    """Raise ModelError if a model of the profile needs a key that is not there, unless nothing is left to ask."""
+    """Raise ModelError if a model of the profile needs a key that is not there, unless nothing is left to ask it."""
+    from signpost_kit.ladder.checks import ladder_models
     from signpost_kit.models.catalogue import load_catalogue
     from signpost_kit.models.keys import find_key
 
-    if run.profile.evaluation.stored_only or run.is_current("evaluation"):
-        return
+    profile = run.profile
+    open_stages = [stage for stage in asking_stages(run) if not run.is_current(stage)]
+    if profile.evaluation.stored_only:
+        open_stages = [stage for stage in open_stages if stage != "evaluation"]
+    if profile.context.respondents or (profile.source.kind == "geocontext-release" and not profile.source.images):
+        open_stages = [
+            stage for stage in open_stages if stage not in ("hints", "claims")
+        ]  # no model is asked there
+    names = list(profile.models) if open_stages else []
+    if "geocontext" in profile.studies and not run.is_current("ladder"):
+        names += ladder_models(profile)
     catalogue = load_catalogue(run.root)
-    for name in run.profile.models:
+    for name in dict.fromkeys(names):
         spec = catalogue.get(name)
         if spec is not None and spec.key_env:
             find_key(spec.key_env)
+
+
+def asking_stages(run: Run) -> list[str]:
+    """The stages that ask models something in this run."""
+    profile = run.profile
+    tasks = profile.tasks
+    wanted = {
+        "evaluation": "signpost" in profile.studies,
+        "probing": tasks.probing is not None,
+        "defense": tasks.defense is not None,
+        "cross_task": any(task is not None for task in (tasks.consistency, tasks.country, tasks.language)),
+        "hints": profile.context.hints is not None,
+        "claims": profile.context.claims is not None,
+    }
+    return [stage for stage, asked in wanted.items() if asked]
 
 
 def check_source(profile: Profile) -> None:
@@ -91,6 +128,18 @@ def check_building(run: Run) -> None:
     for stage, check in checks.items():
         if not run.is_current(stage):
             check()
+
+
+def check_context(run: Run) -> None:
+    """Check what the ladder and the looking up of answers will need, as :func:`check_building` does."""
+    if "geocontext" not in run.profile.studies:
+        return
+    from signpost_kit.ladder.checks import check_ladder, check_lookup
+
+    if not run.is_current("ladder"):
+        check_ladder(run.profile)
+    if not run.is_current("hints"):
+        check_lookup(run.profile)
 
 
 def _ocr(profile: Profile) -> None:

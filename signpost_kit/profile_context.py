@@ -21,15 +21,36 @@ class Ladder(Section):
     points: Literal["local", "wikidata", "file"] = "local"
     """The teaching set's own gazetteer, Wikidata's entities around each site, or a folder of ladder files."""
     path: str | None = None
-    """Folder with <site>_ladder_<auditor>.csv files (file)."""
+    """Folder with <site>_ladder_<auditor>.csv files, or a CSV with points of your own (file)."""
     auditor: str | None = None
     """The text-only model that says which points are usable, and how often people refer to them; never one of the
-    models that are evaluated."""
+    models that are evaluated (wikidata)."""
+    image_auditor: str | None = None
+    """The model that checks the sites' pictures, beside a person; never one of those that are evaluated."""
     draws: int = Field(default=2, ge=1, le=20)
     """Random draws per band and tier; a cell that has fewer gives all it has, and is reported."""
     seed: int = Field(default=42, ge=0)
     contact: str | None = None
-    """E-mail or web address of whoever runs this: Wikidata asks for it (wikidata)."""
+    """E-mail or web address of whoever runs this: Wikidata asks for it (wikidata, as all that follows)."""
+    url: str | None = None
+    """Another SPARQL service with `wikibase:around`; None: Wikidata's own."""
+    interval_s: float = Field(default=1.0, ge=0, le=3600)
+    """Least time between two requests of all processes, in seconds; below 1 only for a service of your own."""
+    language: str | None = None
+    """Of the local names, as `ja`; None: the main language of each site's country."""
+    radius_km: float = Field(default=6.0, gt=0, le=20)
+    """How far from a site candidates are looked for."""
+    per_band: int = Field(default=150, ge=1, le=5000)
+    """Candidates that are audited per site and distance band; of more, so many are drawn by `seed`."""
+    batch_size: int = Field(default=20, ge=1, le=50)
+    """Names in one question to the auditor."""
+    max_cost_usd: float | None = Field(default=None, ge=0)
+    """The auditor stops before one run of the stage costs more than this, in US dollars."""
+    decisions: str | None = None
+    """Kept decisions of an auditor (decisions.jsonl of another run, a release's audit_decisions.jsonl): names in it
+    are not asked about again."""
+    contentious: bool = True
+    """Screen the usable names in a second pass, and leave contentious ones out."""
 
 
 class Hints(Section):

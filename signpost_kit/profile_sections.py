@@ -59,6 +59,15 @@ class Source(Section):
     """A list of your own with the addresses to fetch pictures from (list); None: nothing is downloaded."""
     limit: int | None = Field(default=None, ge=1)
     """Take at most this many pictures."""
+    format: Literal["auto", "im2gps", "street-view", "osv5m", "yfcc100m", "table"] = "auto"
+    """The list's form; auto: recognised by its header (list, panoramas)."""
+    exchanged: bool | None = None
+    """Whether the list's columns of latitude and longitude are exchanged: true exchanges them back, false takes
+    them as they are; None: as they are, and an error if they surely are exchanged."""
+    max_file_mb: float = Field(default=20.0, gt=0)
+    """A picture to be fetched that is larger is refused (downloads)."""
+    max_total_mb: float = Field(default=5000.0, gt=0)
+    """Fetching stops when the run's downloads are larger than this (downloads)."""
     sample_by: Literal["country", "province"] | None = None
     """Draw a stratified sample instead of taking all (list, panoramas)."""
     share: float = Field(default=0.01, gt=0, le=1)
@@ -76,7 +85,7 @@ class Screening(Section):
     languages: list[str] = Field(default_factory=lambda: ["en"], min_length=1)
     """What EasyOCR reads, by its own codes; rapidocr always reads Latin, Chinese and Japanese."""
     weights: str | None = None
-    """Folder with EasyOCR's weights; None: the offline weights package."""
+    """Folder with EasyOCR's weights; None: the offline weights package, or EasyOCR's own folder."""
     min_confidence: float = Field(default=0.3, ge=0, le=1)
     min_chars: int = Field(default=2, ge=1)
     max_spans: int | None = Field(default=3, ge=1)
@@ -88,9 +97,21 @@ class Replacements(Section):
 
     kind: Literal["gazetteer", "generate"] = "gazetteer"
     """From word lists and a gazetteer, offline; or written by a model that sees the picture."""
-    model: str | None = None
-    """The registered model that writes them (generate)."""
     seed: int = Field(default=42, ge=0)
+    model: str | None = None
+    """The registered model that writes them. This and what follows: generate."""
+    spans: Literal["screened", "model"] = "screened"
+    """Replace the texts that the screening kept, or up to three that the model chooses."""
+    varied: bool = True
+    """Name a region of the world and a script for each picture; without, a model repeats its favourites."""
+    temperature: float | None = Field(default=0.0, ge=0, le=2)
+    max_tokens: int | None = Field(default=2048, ge=1)
+    max_cost_usd: float | None = Field(default=None, ge=0)
+    """Asking stops before the replies of one run of the stage cost more than this, in US dollars."""
+    concurrency: int | None = Field(default=None, ge=1, le=1000)
+    """Requests in flight; None leaves the provider's own bound."""
+    timeout_s: float = Field(default=120.0, gt=0)
+    """Of one request, in seconds."""
 
 
 class Targets(Section):
@@ -105,6 +126,11 @@ class Targets(Section):
     """Of the names asked for; the first hit depends on it."""
     limit: int = Field(default=10, ge=1, le=50)
     """Candidates asked for; the first one is used and all are kept."""
+    interval_s: float = Field(default=1.0, ge=0, le=3600)
+    """Least time between two requests of all processes, in seconds; below 1 only for a server of your own."""
+    failures: Literal["stop", "without_trap"] = "stop"
+    """What a text does that could not be looked up: end the stage once the others are answered, or go on without
+    a trap (the reason is recorded)."""
     frozen: str | None = None
     """A kept cache, or a release's geocode_cache.json, to answer from alone: nothing is asked."""
 
@@ -116,6 +142,8 @@ class Editing(Section):
     seed: int = Field(default=42, ge=0)
     attempts: int = Field(default=3, ge=1, le=10)
     """Seeds tried until the checks of an edit pass; then it is marked."""
+    checks: bool = True
+    """Have OCR read every edit: the new text is there, the old one gone, the rest unchanged. Off: one attempt."""
     servers: list[str] = Field(default_factory=list)
     """ComfyUI servers, as http://127.0.0.1:8188 (comfyui)."""
     steps: int = Field(default=4, ge=1, le=100)
@@ -149,6 +177,8 @@ class Evaluation(Section):
     """Asking stops before the replies of one run of the stage cost more than this, in US dollars."""
     batch: bool = False
     """Ask through the batch endpoints of providers that have one: about half the price, within a day."""
+    stored_only: bool = False
+    """Ask nothing: score the replies that are stored, of whatever models (those of an imported release)."""
 
     @field_validator("variants")
     @classmethod

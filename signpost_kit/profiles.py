@@ -50,6 +50,7 @@ _PATHS = (
     ("screening", "weights"),
     ("targets", "frozen"),
     ("context.ladder", "path"),
+    ("context.ladder", "decisions"),
     ("context.hints", "frozen"),
 )  # keys that hold a path
 

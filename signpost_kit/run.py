@@ -46,6 +46,7 @@ _TEXT_COLUMNS = (
     | {"visual_evidence", "visual_region", "textual_evidence", "textual_region", "consistent", "trusted_source"}
     | {"consistency_explanation", "trust_explanation", "visual", "conflict", "trusted", "final", "explanation"}
     | {"model_a", "model_b", "provider", "lowest_model", "highest_model", "bin", "x", "y", "dropped", "quantity"}
+    | {"kinds", "why", "ai_scene", "ai_status", "ai_overlay_text"}
     | {"visual_country", "textual_country", "final_country", "text_found", "texts", "languages"}
     | {"continent", "verdict", "raw", "evidence", "file", "kind", "example", "image", "ai_why", "human_reason"}
 )

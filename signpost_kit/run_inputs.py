@@ -42,11 +42,18 @@ _SECTIONS: dict[str, dict[str, Any]] = {
         "evaluation": {"temperature", "max_tokens"},
     },
     "analysis": {"scoring": True},
-    "ladder": {"context": {"ladder"}},
+    "ladder": {
+        "models": True,  # none of them may be the auditor
+        "context": {
+            "ladder": {"points", "auditor", "image_auditor", "draws", "seed", "url", "language", "radius_km"}
+            | {"per_band", "batch_size", "contentious"}
+        },
+    },
     "hints": {
         "models": True,
-        "context": {"hints", "respondents"},
+        "context": {"hints": {"schemas", "baseline_samples", "geocoder"}, "respondents": True},
         "evaluation": {"temperature", "max_tokens"},
+        "targets": {"url", "language", "limit"},
     },
     "claims": {
         "models": True,
@@ -60,6 +67,7 @@ _PARAMS: dict[str, tuple[str, ...]] = {
     "screening": ("taxonomy.yml",),
     "taxonomy": ("taxonomy.yml",),
     "replacements": ("prompts/replacements*.md",),
+    "ladder": ("models.yml", "prompts/audit_*.md"),
     "synthesis": ("prompts/removal.md", "prompts/replacement.md"),
     **dict.fromkeys(_ASKING, ("models.yml", "prompts/**/*")),
 }
@@ -87,14 +95,32 @@ def stage_hashes(
             part["source"] = source_fingerprint(profile)
         if stage == "sources" and profile.source.kind == "panoramas":
             part |= profile.model_dump(include={"screening": True})  # OCR chooses which way to look
-        if stage == "targets" and profile.targets.frozen is not None:
-            part["frozen"] = _file_digest(Path(profile.targets.frozen).parent, Path(profile.targets.frozen).name)
+        part["files"] = [_content(path) for path in _read_by(stage, profile)]
         if stage not in _KEPT_ACROSS_VERSIONS:
             part["code"] = code_hash(faces=False)
         files = {p: _file_digest(root / "params", p) for p in _PARAMS.get(stage, ())}
         before = [out[name] for name in needs.get(stage, tuple(out)) if name in out]
         out[stage] = hash_bytes(json.dumps([stage, part, files, before], sort_keys=True, default=str).encode())
     return out
+
+
+def _read_by(stage: str, profile: Profile) -> list[str | None]:
+    """Paths of the profile whose content a stage depends on, wherever they lie."""
+    hints, ladder = profile.context.hints, profile.context.ladder
+    return {
+        "targets": [profile.targets.frozen],
+        "ladder": [ladder.path, ladder.decisions],
+        "hints": [hints.frozen if hints else None],
+    }.get(stage, [])
+
+
+def _content(path: str | None) -> str:
+    """Digest of a file, or of the files of a folder; empty for None and for what is not there."""
+    if path is None:
+        return ""
+    place = Path(path)
+    files = sorted(p for p in place.rglob("*") if p.is_file()) if place.is_dir() else [place]
+    return hash_bytes(b"".join(p.name.encode() + b"\0" + p.read_bytes() + b"\0" for p in files if p.is_file()))
 
 
 def source_fingerprint(profile: Profile) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -23,6 +24,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         config.stash[_CACHE] = tempfile.mkdtemp(prefix="signpost-test-cache-")
         os.environ["SIGNPOST_CACHE"] = config.stash[_CACHE]
+    # A test run that was started in the background ignores Ctrl-C, and so would every child that a test interrupts.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

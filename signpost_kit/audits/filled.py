@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from signpost_kit.audits.agreement import SCALES
 from signpost_kit.audits.cells import read_sheet, write_sheet
-from signpost_kit.audits.sheets import EDITS, KEY_COLUMNS, QUESTIONS, TIERS_AUDIT
+from signpost_kit.audits.sheets import EDITS, IMAGES, KEY_COLUMNS, QUESTIONS, TIERS_AUDIT
 from signpost_kit.errors import DataError
 from signpost_kit.frames import TIERS
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["Audits", "annotations_frame", "filled_audits", "read_sheets", "save_answers"]
 
 ANNOTATIONS, RATINGS = "taxonomy_annotations.csv", "edit_ratings.csv"
+IMAGE_VERDICTS = "image_verdicts.csv"
+_VERDICT_COLUMNS = ("site", "image", "annotator", "verdict", "reason")
 _ANNOTATION_COLUMNS = ("dataset", "group_id", "annotator1_tier", "annotator2_tier", "tier_auto")
 _RATING_COLUMNS = ("dataset", "group_id", "variant", "annotator", *SCALES, "readability")
 _MOST_FAULTS = 12  # named in one message
@@ -89,7 +91,7 @@ def _read_one(path: Path, known: dict[str, Answer], seen: dict[str, str], partia
         empty = [name for name, value in given.items() if not value]
         if empty and not partial and not wrong:
             faults.append(f"{where} ({item}): {', '.join(empty)} missing")
-        answers.append({**known[item], **given})
+        answers.append({**known[item], **given, "remark": row.get("remark", "")})
     sheets = {(known[answer["item"]]["audit"], known[answer["item"]]["annotator"]) for answer in answers}
     absent = [i for i, row in known.items() if (row["audit"], row["annotator"]) in sheets and i not in seen]
     if absent and not partial:
@@ -133,11 +135,14 @@ _FORMS: dict[str, Callable[[str], str]] = {
     "tier": _tier,
     **dict.fromkeys(SCALES, _number),
     "readability": str.casefold,
+    "verdict": str.casefold,
 }
 
 
 def save_answers(answers: Sequence[Answer], folder: Path) -> list[Path]:
-    """Keep answers as taxonomy_annotations.csv (the release's columns first) and edit_ratings.csv in `folder`."""
+    """Keep answers as taxonomy_annotations.csv (the release's columns first), edit_ratings.csv and
+    image_verdicts.csv in `folder`; those of audits that the answers are not about stay as they are.
+    """
     written = []
     tiers: dict[tuple[str, str], Answer] = {}
     for answer in answers:
@@ -152,6 +157,15 @@ def save_answers(answers: Sequence[Answer], folder: Path) -> list[Path]:
         written.append(folder / RATINGS)
         ratings.sort(key=lambda row: (row["dataset"], row["group_id"], row["variant"], row["annotator"]))
         write_sheet(written[-1], _RATING_COLUMNS, ratings)
+    verdicts = [
+        {**answer, "site": answer["dataset"], "image": answer["group_id"], "reason": answer["remark"]}
+        for answer in answers
+        if answer["audit"] == IMAGES and answer["verdict"]
+    ]
+    if verdicts:
+        written.append(folder / IMAGE_VERDICTS)
+        verdicts.sort(key=lambda row: (row["site"], row["image"], row["annotator"]))
+        write_sheet(written[-1], _VERDICT_COLUMNS, verdicts)
     return written
 
 

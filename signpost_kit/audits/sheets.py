@@ -10,7 +10,7 @@ import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -22,10 +22,20 @@ from signpost_kit.files import atomic_path, hash_bytes
 if TYPE_CHECKING:
     from PIL import Image
 
-__all__ = ["EDITS", "KEY_COLUMNS", "TIERS_AUDIT", "Question", "Sheets", "write_edit_sheets", "write_tier_sheets"]
+__all__ = [
+    "EDITS",
+    "IMAGES",
+    "KEY_COLUMNS",
+    "TIERS_AUDIT",
+    "Question",
+    "Sheets",
+    "write_edit_sheets",
+    "write_image_sheets",
+    "write_tier_sheets",
+]
 
-TIERS_AUDIT, EDITS = "taxonomy", "edits"
-"""Names of the two audits, of their folders too."""
+TIERS_AUDIT, EDITS, IMAGES = "taxonomy", "edits", "images"
+"""Names of the audits, of their folders too; the last one is of the second study."""
 KEY_COLUMNS = ("item", "audit", "annotator", "dataset", "group_id", "variant", "tier_auto")
 _SIDE = 640  # pixels of a picture in a page
 _CROP_SIDE = 420
@@ -61,7 +71,18 @@ QUESTIONS: dict[str, tuple[Question, ...]] = {
             "readability", "Text can be read", ("full", "partial", "none"), "of the text that should stand there"
         ),
     ),
+    IMAGES: (
+        Question(
+            "verdict",
+            "Keep this picture?",
+            ("keep", "exclude"),
+            "Keep a view from the street, the right way up, of something that could be recognised. Exclude where "
+            "text laid over it names the place or its coordinates, where there is nothing to recognise, or where "
+            "it is taken from inside; write the reason into the remark.",
+        ),
+    ),
 }
+_LEADS = {TIERS_AUDIT: "Texts in the frames:", EDITS: "Texts that should stand there:", IMAGES: ""}
 
 
 @dataclass(frozen=True)
@@ -118,8 +139,40 @@ def write_edit_sheets(
     return _write(benchmark, items, folder, EDITS, annotators=annotators, seed=seed)
 
 
+def write_image_sheets(
+    pictures: Sequence[tuple[str, str, Path]], folder: Path, *, annotators: int = 1, seed: int = 42
+) -> Sheets:
+    """Sheets of the audit of the sites' pictures: keep or exclude, with the reason in the remark.
+
+    Parameters
+    ----------
+    pictures
+        (site, picture as it is called in the frames, file).
+    """
+    files = {(site, name): path for site, name, path in pictures}
+    groups = [Group(name, site, 0.0, 0.0, images={"Original": name}) for site, name in files]
+    items = [(group, "Original", ()) for group in groups]
+    return _write(_Files(files), items, folder, IMAGES, annotators=annotators, seed=seed)
+
+
+class _Pictures(Protocol):
+    """What has the pictures of groups; a Benchmark is one."""
+
+    def image_path(self, group: Group, variant: str) -> Path: ...
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Pictures that lie anywhere, by (dataset, group id)."""
+
+    paths: Mapping[tuple[str, str], Path]
+
+    def image_path(self, group: Group, variant: str) -> Path:
+        return self.paths[group.dataset, group.group_id]
+
+
 def _write(
-    benchmark: Benchmark,
+    benchmark: _Pictures,
     chosen: Sequence[tuple[Group, str, tuple[str, ...]]],
     folder: Path,
     audit: str,
@@ -167,7 +220,7 @@ def _key_row(item: _Item, audit: str, annotator: int) -> dict[str, str]:
 
 
 def _write_page(
-    path: Path, benchmark: Benchmark, items: Iterable[_Item], *, audit: str, sheet: str, columns: Sequence[str]
+    path: Path, benchmark: _Pictures, items: Iterable[_Item], *, audit: str, sheet: str, columns: Sequence[str]
 ) -> None:
     """Written item by item: no more than one picture is in memory."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -179,7 +232,7 @@ def _write_page(
         audit=audit,
         sheet=f"{audit}-{sheet}",
         questions=QUESTIONS[audit],
-        lead="Texts in the frames:" if audit == TIERS_AUDIT else "Texts that should stand there:",
+        lead=_LEADS[audit],
         columns=list(columns),
         items=(_shown(benchmark, item, audit) for item in items),
     )
@@ -187,9 +240,9 @@ def _write_page(
         out.writelines(stream)
 
 
-def _shown(benchmark: Benchmark, item: _Item, audit: str) -> Mapping[str, Any]:
+def _shown(benchmark: _Pictures, item: _Item, audit: str) -> Mapping[str, Any]:
     group = item.group
-    first = ("Original",) if audit == TIERS_AUDIT else ("Original", item.variant)
+    first = ("Original", item.variant) if audit == EDITS else ("Original",)
     pictures = []
     for variant in first:
         label = {"Original": "Before"}.get(variant, "After") if audit == EDITS else ""

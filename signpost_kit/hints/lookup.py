@@ -36,6 +36,8 @@ class LocalLookup:
             lat, lon = spherical_mean([s.lat for s in members], [s.lon for s in members])
             self._add(city, Place(float(lat), float(lon), city, country=members[0].country, sitelinks=1000))
         for row in points.drop_duplicates(["qid", "name_en"]).to_dict("records"):
+            if not (math.isfinite(row["lat"]) and math.isfinite(row["lon"])):
+                continue  # released ladders have distances only
             known = math.isfinite(row["referenceability"])
             place = Place(
                 float(row["lat"]),

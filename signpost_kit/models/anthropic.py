@@ -36,16 +36,18 @@ class AnthropicClient(Client):
         _ = sdk.messages  # imports the better part of the SDK
         return sdk
 
-    async def _send(self, sdk: Any, picture: Picture, prompt: str, asked: Asked) -> Any:
+    async def _send(self, sdk: Any, picture: Picture | None, prompt: str, asked: Asked) -> Any:
         body = self._body(picture, prompt, asked)
         own = {name: body.pop(name) for name in ("model", "max_tokens", "messages")}
         # The rest goes into the body by hand: this version of the SDK has no `temperature`, though models take it.
         # The time limit is given again, or the SDK refuses long answers that are not streamed.
         return await sdk.messages.create(**own, extra_body=body or None, timeout=sdk.timeout)
 
-    def _body(self, picture: Picture, prompt: str, asked: Asked) -> dict[str, Any]:
-        source = {"type": "base64", "media_type": picture.mime, "data": picture.base64}
-        content = [{"type": "image", "source": source}, {"type": "text", "text": prompt}]
+    def _body(self, picture: Picture | None, prompt: str, asked: Asked) -> dict[str, Any]:
+        content: list[dict[str, Any]] = [{"type": "text", "text": prompt}]
+        if picture is not None:
+            source = {"type": "base64", "media_type": picture.mime, "data": picture.base64}
+            content.insert(0, {"type": "image", "source": source})
         body: dict[str, Any] = {
             "model": self.spec.model_id,
             "max_tokens": asked.max_tokens or _TOKENS,

@@ -25,14 +25,17 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Request:
-    """One question about one picture. group_id, dataset and variant are ours; a provider must never send them."""
+    """One question, mostly about one picture. group_id, dataset and variant are ours; a provider must never send
+    them."""
 
     task: str
     """coordinate, probing, defense, ..."""
     model: str
     """Registered name."""
-    image_path: Path
+    image_path: Path | None
+    """None: the question is about words alone."""
     image_hash: str
+    """Empty without a picture."""
     prompt: str
     prompt_hash: str
     decoding: Decoding = field(default_factory=Decoding)

@@ -1,4 +1,4 @@
-"""The one base of all paid and local models: a picture and a prompt in, an answer or a judged failure out.
+"""The one base of all paid and local models: a picture (or none) and a prompt in, an answer or a failure out.
 
 A provider adds what is its own: how its SDK is opened, how a question is put, how a reply is read. What is sent is
 the picture's bare bytes and the prompt; no name, id or metadata of the user's. One call of :meth:`Client.ask` is
@@ -81,7 +81,7 @@ class Client:
             (:class:`~signpost_kit.models.failures.ClientError`) It failed; says whether asking again may help and
             after which pause, or that the model cannot be asked any further.
         """
-        picture = await prepare(request, self.spec)
+        picture = await self._picture(request)
         adjusted = 0
         while True:
             asked = decoding_for(self.spec, self.url, request.decoding, self.token_fields)
@@ -91,7 +91,7 @@ class Client:
                 break
             if not adjust(self.spec, self.url, result, asked, self.token_fields):
                 break
-        return self._verdict(result, {"picture": picture.told, **asked.notes})
+        return self._verdict(result, {**_told(picture), **asked.notes})
 
     async def body(self, request: Request) -> tuple[dict[str, Any], dict[str, str]]:
         """What :meth:`ask` would send, as JSON values (for batch endpoints), and the notes on it.
@@ -101,9 +101,9 @@ class Client:
         ProviderError
             The picture cannot be sent.
         """
-        picture = await prepare(request, self.spec)
+        picture = await self._picture(request)
         asked = decoding_for(self.spec, self.url, request.decoding, self.token_fields)
-        return self._body(picture, request.prompt, asked), {"picture": picture.told, **asked.notes}
+        return self._body(picture, request.prompt, asked), {**_told(picture), **asked.notes}
 
     def read_body(self, body: Any, *, status: int = 200, notes: dict[str, str] | None = None) -> Answer:
         """The answer in the JSON of a reply that came by another way (a batch's file).
@@ -144,7 +144,7 @@ class Client:
         """Close what :meth:`_open` opened."""
         await sdk.close()
 
-    async def _send(self, sdk: Any, picture: Picture, prompt: str, asked: Asked) -> Any:
+    async def _send(self, sdk: Any, picture: Picture | None, prompt: str, asked: Asked) -> Any:
         """Put the question; the SDK's reply."""
         raise NotImplementedError
 
@@ -152,8 +152,8 @@ class Client:
         """The answer in an SDK's reply; raises NoReply where there is none."""
         raise NotImplementedError
 
-    def _body(self, picture: Picture, prompt: str, asked: Asked) -> dict[str, Any]:
-        """The question as the JSON that the provider's API takes."""
+    def _body(self, picture: Picture | None, prompt: str, asked: Asked) -> dict[str, Any]:
+        """The question as the JSON that the provider's API takes; None: it is words alone."""
         raise NotImplementedError
 
     def _parse(self, body: Any) -> Any:
@@ -162,7 +162,10 @@ class Client:
 
     # -- one request
 
-    async def _attempt(self, picture: Picture, prompt: str, asked: Asked) -> Answer | Failure:
+    async def _picture(self, request: Request) -> Picture | None:
+        return None if request.image_path is None else await prepare(request, self.spec)
+
+    async def _attempt(self, picture: Picture | None, prompt: str, asked: Asked) -> Answer | Failure:
         try:
             sdk = await self._sdk()
         except Exception as error:
@@ -219,6 +222,10 @@ class Client:
 
 
 _REACHED: set[str] = set()
+
+
+def _told(picture: Picture | None) -> dict[str, str]:
+    return {} if picture is None else {"picture": picture.told}
 
 
 class _Secret:

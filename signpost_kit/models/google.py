@@ -49,7 +49,7 @@ class GoogleClient(Client):
         await sdk.http.aclose()
         sdk.client.close()
 
-    async def _send(self, sdk: Any, picture: Picture, prompt: str, asked: Asked) -> Any:
+    async def _send(self, sdk: Any, picture: Picture | None, prompt: str, asked: Asked) -> Any:
         from google.genai import types
 
         config: dict[str, Any] = {
@@ -61,21 +61,22 @@ class GoogleClient(Client):
             config["automatic_continuation"] = False  # further requests are the one loop's business
         if self.spec.options:
             config["http_options"] = {"extra_body": self.spec.options}
-        parts = [
-            types.Part(inline_data=types.Blob(data=picture.data, mime_type=picture.mime)),
-            types.Part(text=prompt),
-        ]
+        parts = [types.Part(text=prompt)]
+        if picture is not None:
+            parts.insert(0, types.Part(inline_data=types.Blob(data=picture.data, mime_type=picture.mime)))
         return await sdk.client.aio.models.generate_content(
             model=self.spec.model_id,
             contents=types.Content(role="user", parts=parts),
             config=types.GenerateContentConfig(**config),
         )
 
-    def _body(self, picture: Picture, prompt: str, asked: Asked) -> dict[str, Any]:
-        blob = {"mimeType": picture.mime, "data": picture.base64}
+    def _body(self, picture: Picture | None, prompt: str, asked: Asked) -> dict[str, Any]:
+        parts: list[dict[str, Any]] = [{"text": prompt}]
+        if picture is not None:
+            parts.insert(0, {"inlineData": {"mimeType": picture.mime, "data": picture.base64}})
         config = {"maxOutputTokens": asked.max_tokens, "temperature": asked.temperature}
         return {
-            "contents": [{"role": "user", "parts": [{"inlineData": blob}, {"text": prompt}]}],
+            "contents": [{"role": "user", "parts": parts}],
             "generationConfig": {name: value for name, value in config.items() if value is not None},
             **self.spec.options,
         }

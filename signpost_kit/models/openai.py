@@ -35,17 +35,19 @@ class OpenAIClient(Client):
         _ = sdk.chat.completions  # imports the better part of the SDK
         return sdk
 
-    async def _send(self, sdk: Any, picture: Picture, prompt: str, asked: Asked) -> Any:
+    async def _send(self, sdk: Any, picture: Picture | None, prompt: str, asked: Asked) -> Any:
         body = self._body(picture, prompt, asked)
         # Through extra_body the SDK sends it as it is; otherwise it first walks through every value by its types,
         # which takes as long as all else that it does for a request.
         return await sdk.chat.completions.create(model=body.pop("model"), messages=[], extra_body=body)
 
-    def _body(self, picture: Picture, prompt: str, asked: Asked) -> dict[str, Any]:
-        content = [
-            {"type": "image_url", "image_url": {"url": f"data:{picture.mime};base64,{picture.base64}"}},
-            {"type": "text", "text": prompt},
-        ]
+    def _body(self, picture: Picture | None, prompt: str, asked: Asked) -> dict[str, Any]:
+        content: Any = prompt
+        if picture is not None:
+            content = [
+                {"type": "image_url", "image_url": {"url": f"data:{picture.mime};base64,{picture.base64}"}},
+                {"type": "text", "text": prompt},
+            ]
         body: dict[str, Any] = {"model": self.spec.model_id, "messages": [{"role": "user", "content": content}]}
         if asked.max_tokens is not None:
             body[asked.token_field] = asked.max_tokens

@@ -150,17 +150,20 @@ async def prepare(request: Request, spec: ModelSpec, *, cache: PictureCache | No
     """
     if spec.image.max_images < 1:
         raise ClientError(f"{spec.model_id} takes no pictures: choose a model that reads images", fatal=True)
+    path = request.image_path
+    if path is None:
+        raise ClientError("the question has no picture", retryable=False, ours=True)
     cache = cache or _cache
     limits = limits_of(spec)
     picture = cache.find(request.image_hash, limits)
-    if picture is None and _is_small(request.image_path):
-        picture = _as_it_is(request.image_path, limits)  # a fifth of a millisecond; a thread costs more than that
+    if picture is None and _is_small(path):
+        picture = _as_it_is(path, limits)  # a fifth of a millisecond; a thread costs more than that
     if picture is not None:
         return picture
     try:
-        return await asyncio.to_thread(cache.make, request.image_path, request.image_hash, limits)
+        return await asyncio.to_thread(cache.make, path, request.image_hash, limits)
     except DataError as error:
-        reason = f"{request.image_path.name}: {getattr(error, 'reason', error)}"
+        reason = f"{path.name}: {getattr(error, 'reason', error)}"
     raise ClientError(reason, retryable=False, ours=True)
 
 

@@ -23,7 +23,7 @@ from signpost_kit.notebooks.graph import Notebook, about_studies, check_paramete
 from signpost_kit.notebooks.pool import Pool
 from signpost_kit.notebooks.progress import Display
 from signpost_kit.notebooks.worker import Outcome, Task
-from signpost_kit.preflight import check_keys, check_run
+from signpost_kit.preflight import ASKING, check_keys, check_run
 from signpost_kit.run import Run
 from signpost_kit.run_lock import locked
 
@@ -113,7 +113,7 @@ def run_notebooks(
     if workers is not None and workers < 1:
         raise ConfigError(f"workers must be at least 1, got {workers}")
     check_run(run)
-    if any(notebook.stage == "evaluation" for notebook in chosen.values()):
+    if any(notebook.stage in ASKING for notebook in chosen.values()):
         check_keys(run)
     run.dir.mkdir(parents=True, exist_ok=True)
     with locked(run.dir / ".driver.lock", wait=False):

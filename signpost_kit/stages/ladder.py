@@ -48,6 +48,12 @@ def ladder(run: Run) -> None:
             "drawn": len(drawn),
             "short_cells": int(cells["short"].sum()),
         }
+        if options.image_auditor or (run.dir / "audits" / "image_verdicts.csv").is_file():
+            from signpost_kit.ladder.images import image_audit_of
+
+            audited = image_audit_of(run)
+            run.save_table("image_audit", audited)
+            record.counts["audited_pictures"] = len(audited)
         for row in cells.loc[cells["n_found"] == 0].to_dict("records"):
             record.reject(str(row["site"]), f"no point in the cell {row['band']} {row['tier']}")
 
