@@ -51,7 +51,7 @@ def check_run(run: Run) -> None:
 
 
 def check_keys(run: Run) -> None:
-    """Raise ModelError if a model of the profile needs a key that is not there, unless nothing is left to ask it."""
+    """Raise ModelError if a model of the profile needs a key that is not there and is still to be asked."""
     from signpost_kit.ladder.checks import ladder_models
     from signpost_kit.models.catalogue import load_catalogue
     from signpost_kit.models.keys import find_key
