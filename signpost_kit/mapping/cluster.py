@@ -175,12 +175,19 @@ def _connect(address: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # versions are compared below, and said in our words
-            return distributed.Client(address, timeout=_CONNECT_S, set_as_default=False, name="signpost_kit")
+            try:
+                return _client(distributed, address)
+            except AssertionError:  # its loop's thread did not start within 10 s on a crowded machine
+                return _client(distributed, address)
     except (OSError, ValueError, TypeError) as error:  # a time-out is an OSError, a bad address a ValueError
         raise ConfigError(
             f"no Dask scheduler answers at {address} within {_CONNECT_S:.0f} s: start one with `dask scheduler`, "
             "and `dask worker ADDRESS` on each machine, or use the scheduler 'threads'"
         ) from error
+
+
+def _client(distributed: Any, address: str) -> Any:
+    return distributed.Client(address, timeout=_CONNECT_S, set_as_default=False, name="signpost_kit")
 
 
 def _workers(client: Any) -> dict[str, int]:
