@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -332,7 +333,9 @@ class _Progress:
         self._counts = {"failed": 0, "kept": 0}
         self._bar: Any = None
         if wanted and total != 0:
-            from tqdm.auto import tqdm
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a notebook without ipywidgets gets the plain bar, which is fine
+                from tqdm.auto import tqdm
 
             self._bar = tqdm(total=total, desc=describe or None, unit=f" {unit}", mininterval=0.5)
 
