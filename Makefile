@@ -4,9 +4,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-# Workers for the tests and for the notebooks; empty means one per core, and one more for the tests, which often wait.
+# Workers for the tests and for the notebooks; empty means one per core.
 WORKERS ?=
-CORES   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
 .PHONY: help demo photos test bench lint clean
 
@@ -32,7 +31,7 @@ demo: $(VENV)/.installed
 	$(BIN)/signpost run params/demo.yml $(if $(WORKERS),--workers $(WORKERS))
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr $(CORES) + 1))
+	$(BIN)/python -m pytest -n $(or $(WORKERS),auto)
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m pytest tests/bench -p no:xdist -s

@@ -86,7 +86,13 @@ class Production:
             checks["ocr"].pop("threads", None)
         original = hash_file(self._benchmark.image_path(group, "Original"))
         spans = [asdict(span) for span in group.spans]
-        return {"kit": __version__, "original": original, "spans": spans, "editing": editing, "checks": checks}
+        wording = {}
+        if self.editing.editor == "comfyui":
+            from signpost_kit.prompts import load
+
+            wording = {"wording": [load(name).hash for name in ("removal", "replacement")]}
+        made_of = {"kit": __version__, "original": original, "spans": spans, "editing": editing, "checks": checks}
+        return made_of | wording
 
 
 def workers_for(editing: Editing, compute: Compute) -> int | None:
